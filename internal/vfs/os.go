@@ -1,0 +1,72 @@
+package vfs
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// ErrLocked is returned by Lock when another process holds the file.
+var ErrLocked = errors.New("the file is locked by another process")
+
+// OS is the machine's file system.
+func OS() FS { return osFS{} }
+
+type osFS struct{}
+
+func (osFS) Open(name string, flag int, perm fs.FileMode) (File, error) {
+	f, err := os.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return &osFile{File: f, fd: f.Fd()}, nil
+}
+
+func (osFS) MkdirAll(dir string, perm fs.FileMode) error { return os.MkdirAll(dir, perm) }
+
+func (osFS) Rename(oldName, newName string) error { return os.Rename(oldName, newName) }
+
+func (osFS) Remove(name string) error { return os.Remove(name) }
+
+func (osFS) RemoveAll(name string) error { return os.RemoveAll(name) }
+
+func (osFS) ReadDir(dir string) ([]fs.DirEntry, error) { return os.ReadDir(dir) }
+
+func (osFS) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
+
+func (osFS) SyncDir(dir string) error { return syncDir(dir) }
+
+func (osFS) Usage(dir string) (total, free int64, err error) { return usage(dir) }
+
+func (osFS) Lock(name string) (io.Closer, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := lock(f); err != nil {
+		return nil, errors.Join(&fs.PathError{Op: "lock", Path: name, Err: err}, f.Close())
+	}
+	return f, nil
+}
+
+// osFile keeps the descriptor beside the os.File: Fd() takes a lock on every call.
+type osFile struct {
+	*os.File
+	fd uintptr
+}
+
+func (f *osFile) Size() (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+func (f *osFile) Descriptor() (uintptr, bool) { return f.fd, true }
+
+// fail names the file in an error of a bare system call.
+func (f *osFile) fail(op string, err error) error {
+	return &fs.PathError{Op: op, Path: f.Name(), Err: err}
+}

@@ -1,0 +1,94 @@
+package vfs
+
+import (
+	"errors"
+	"io"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// iovMax is the kernel's limit of buffers in one call (IOV_MAX).
+const iovMax = 1024
+
+func (f *osFile) WriteVectorAt(bufs [][]byte, off int64) (int64, error) {
+	var done int64
+	for len(bufs) > 0 {
+		n, err := unix.Pwritev(int(f.fd), bufs[:min(len(bufs), iovMax)], off+done)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return done, f.fail("pwritev", err)
+		}
+		if n == 0 && len(bufs[0]) > 0 {
+			return done, f.fail("pwritev", io.ErrShortWrite)
+		}
+		done += int64(n)
+		bufs = skip(bufs, n)
+	}
+	return done, nil
+}
+
+// skip drops the first n bytes of bufs, and buffers that are empty.
+func skip(bufs [][]byte, n int) [][]byte {
+	for len(bufs) > 0 && n >= len(bufs[0]) {
+		n -= len(bufs[0])
+		bufs = bufs[1:]
+	}
+	if n > 0 {
+		bufs[0] = bufs[0][n:]
+	}
+	return bufs
+}
+
+// noWaitRefused is set once a file system answered that it does not know RWF_NOWAIT (tmpfs of old kernels, overlay
+// and network file systems); the page cache is then not asked again.
+var noWaitRefused atomic.Bool
+
+func (f *osFile) ReadAtCached(p []byte, off int64) (int, bool, error) {
+	if !noWaitRefused.Load() {
+		n, err := unix.Preadv2(int(f.fd), [][]byte{p}, off, unix.RWF_NOWAIT)
+		switch {
+		case err == nil && (n == len(p) || n == 0):
+			return n, true, eof(n, len(p))
+		case err == nil:
+			// A short count is the end of the file or of what is cached.
+			return n, false, nil
+		case errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR):
+			return 0, false, nil
+		case !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.ENOSYS):
+			return 0, false, f.fail("preadv2", err)
+		}
+		noWaitRefused.Store(true)
+	}
+	n, err := f.ReadAt(p, off)
+	return n, true, err
+}
+
+func eof(n, want int) error {
+	if n < want {
+		return io.EOF
+	}
+	return nil
+}
+
+func (f *osFile) Sync() error {
+	for {
+		err := unix.Fdatasync(int(f.fd))
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, unix.EINTR) {
+			return f.fail("fdatasync", err)
+		}
+	}
+}
+
+func (f *osFile) Allocate(size int64) error {
+	err := unix.Fallocate(int(f.fd), unix.FALLOC_FL_KEEP_SIZE, 0, size)
+	if err == nil || errors.Is(err, unix.EOPNOTSUPP) {
+		return nil
+	}
+	return f.fail("fallocate", err)
+}
