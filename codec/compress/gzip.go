@@ -1,0 +1,33 @@
+package compress
+
+import (
+	"bytes"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// gzipDecoder reads one or several gzip members in a row, as java.util.zip does.
+type gzipDecoder struct {
+	gzip.Reader
+}
+
+func (d *gzipDecoder) reset(block *bytes.Reader) error { return d.Reader.Reset(block) }
+
+func (d *gzipDecoder) reusable() bool { return true }
+
+func appendGzip(dst []byte, level int, src []byte) ([]byte, error) {
+	w, pool, err := pooled(Gzip, level, func() (*gzip.Writer, error) { return gzip.NewWriterLevel(nil, level) })
+	if err != nil {
+		return dst, err
+	}
+	out := sink{dst}
+	w.Reset(&out)
+	if _, err := w.Write(src); err != nil {
+		return dst, err
+	}
+	if err := w.Close(); err != nil {
+		return dst, err
+	}
+	pool.Put(w)
+	return out.b, nil
+}

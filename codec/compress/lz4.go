@@ -1,0 +1,89 @@
+package compress
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+
+	"github.com/pierrec/lz4/v4"
+)
+
+// An LZ4 frame begins so (lz4_Frame_format.md, and KIP-57 for what Kafka takes of it):
+//
+//	magic 04 22 4d 18 | FLG | BD | [content size 8] | header checksum | blocks …
+//
+// FLG: bits 7-6 version 01, bit 5 blocks are independent. Kafka's reader knows neither frames of the older "legacy"
+// magic nor blocks that depend on one another, so a batch of that kind must not get into a log.
+const (
+	lz4Magic        = 0x184d2204
+	lz4LeastHeader  = 7
+	lz4VersionMask  = 0xc0
+	lz4Version      = 0x40
+	lz4Independence = 0x20
+)
+
+var errLZ4Frame = errors.New("not an LZ4 frame of independent blocks")
+
+// lz4Decoder buffers one block, of 4 MiB at the most.
+type lz4Decoder struct {
+	frames *lz4.Reader
+}
+
+func newLZ4Decoder() *lz4Decoder { return &lz4Decoder{lz4.NewReader(nil)} }
+
+func (d *lz4Decoder) reset(block *bytes.Reader) error {
+	var head [lz4LeastHeader]byte
+	if n, err := block.ReadAt(head[:], 0); n < len(head) {
+		return err
+	}
+	flags := head[4]
+	if binary.LittleEndian.Uint32(head[:]) != lz4Magic || flags&lz4VersionMask != lz4Version || flags&lz4Independence == 0 {
+		return errLZ4Frame
+	}
+	d.frames.Reset(block)
+	return nil
+}
+
+func (d *lz4Decoder) Read(p []byte) (int, error) {
+	n, err := d.frames.Read(p)
+	if n == 0 && err == nil && len(p) > 0 {
+		// A block of no bytes makes the library give nothing without an end.
+		return 0, io.ErrNoProgress
+	}
+	return n, err
+}
+
+func (d *lz4Decoder) reusable() bool { return true }
+
+// lz4Levels are the library's names of the levels 1 to 9; Kafka's 10 to 17 are as hard as the library tries.
+var lz4Levels = [...]lz4.CompressionLevel{
+	1: lz4.Level1, lz4.Level2, lz4.Level3, lz4.Level4, lz4.Level5, lz4.Level6, lz4.Level7, lz4.Level8, lz4.Level9,
+}
+
+func appendLZ4(dst []byte, level int, src []byte) ([]byte, error) {
+	w, pool, err := pooled(LZ4, level, func() (*lz4.Writer, error) { return newLZ4Writer(level) })
+	if err != nil {
+		return dst, err
+	}
+	out := sink{dst}
+	w.Reset(&out)
+	if _, err := w.Write(src); err != nil {
+		return dst, err
+	}
+	if err := w.Close(); err != nil {
+		return dst, err
+	}
+	pool.Put(w)
+	return out.b, nil
+}
+
+// newLZ4Writer writes blocks of 64 KiB, as Kafka does. Kafka's default level 9 is its fast compressor, not its ninth.
+func newLZ4Writer(level int) (*lz4.Writer, error) {
+	effort := lz4.Fast
+	if level != DefaultLevel(LZ4) {
+		effort = lz4Levels[min(level, len(lz4Levels)-1)]
+	}
+	w := lz4.NewWriter(nil)
+	return w, w.Apply(lz4.BlockSizeOption(lz4.Block64Kb), lz4.ChecksumOption(false), lz4.CompressionLevelOption(effort))
+}

@@ -1,0 +1,119 @@
+package compress
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+
+	"github.com/klauspost/compress/snappy"
+)
+
+// Snappy stands in batches in two framings. Java's and most other clients write that of snappy-java ("xerial"):
+//
+//	82 53 4e 41 50 50 59 00 | version int32 (1) | compatible version int32 (1) | chunks: length int32, snappy block
+//
+// Some write a bare snappy block; Kafka takes that for what does not begin with the magic, and so does this.
+const (
+	xerialMagic  = "\x82SNAPPY\x00"
+	xerialHeader = len(xerialMagic) + 8
+	// xerialChunk is the plain bytes of a chunk that Java writes.
+	xerialChunk = 32 << 10
+	// snappyMostRatio bounds what a block can hold: its densest element is a copy of 64 bytes in 3.
+	snappyMostRatio = 22
+	// snappyKeep is the largest buffer that is kept for the next block.
+	snappyKeep = 1 << 20
+)
+
+var errSnappy = errors.New("lengths do not fit the block")
+
+// snappyDecoder decodes one chunk at a time.
+type snappyDecoder struct {
+	block  *bytes.Reader
+	xerial bool
+	chunk  []byte
+	plain  []byte
+	unread []byte
+}
+
+func (d *snappyDecoder) reset(block *bytes.Reader) error {
+	var head [xerialHeader]byte
+	d.block, d.unread = block, nil
+	_, err := block.ReadAt(head[:], 0)
+	d.xerial = err == nil && string(head[:len(xerialMagic)]) == xerialMagic
+	if d.xerial {
+		_, err = block.Seek(int64(len(head)), io.SeekStart)
+		return err
+	}
+	return nil
+}
+
+func (d *snappyDecoder) Read(p []byte) (int, error) {
+	for len(d.unread) == 0 {
+		if d.block.Len() == 0 {
+			return 0, io.EOF
+		}
+		if err := d.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, d.unread)
+	d.unread = d.unread[n:]
+	return n, nil
+}
+
+func (d *snappyDecoder) next() error {
+	size := d.block.Len()
+	if d.xerial {
+		var length [4]byte
+		if _, err := io.ReadFull(d.block, length[:]); err != nil {
+			return err
+		}
+		claimed := binary.BigEndian.Uint32(length[:])
+		if int64(claimed) > int64(d.block.Len()) {
+			return errSnappy
+		}
+		size = int(claimed)
+	}
+	d.chunk = resized(d.chunk, size)
+	if _, err := io.ReadFull(d.block, d.chunk); err != nil {
+		return err
+	}
+	plain, err := snappy.DecodedLen(d.chunk)
+	if err != nil {
+		return err
+	}
+	if plain > snappyMostRatio*size {
+		return errSnappy
+	}
+	d.plain = resized(d.plain, plain)
+	// Strict, because the library's faster decoder takes elements that only its own encoder of S2 writes.
+	d.unread, err = snappy.DecodeStrict(d.plain, d.chunk)
+	return err
+}
+
+func (d *snappyDecoder) reusable() bool {
+	d.block, d.unread = nil, nil
+	return cap(d.plain) <= snappyKeep && cap(d.chunk) <= snappyKeep
+}
+
+func resized(b []byte, n int) []byte {
+	if n <= cap(b) {
+		return b[:n]
+	}
+	return make([]byte, n)
+}
+
+func appendSnappy(dst, src []byte) []byte {
+	dst = append(dst, xerialMagic...)
+	dst = append(dst, 0, 0, 0, 1, 0, 0, 0, 1)
+	for len(src) > 0 {
+		n := min(len(src), xerialChunk)
+		at := len(dst)
+		dst = append(dst, make([]byte, 4+snappy.MaxEncodedLen(n))...)
+		chunk := snappy.Encode(dst[at+4:], src[:n])
+		binary.BigEndian.PutUint32(dst[at:], uint32(len(chunk)))
+		dst, src = dst[:at+4+len(chunk)], src[n:]
+	}
+	return dst
+}
