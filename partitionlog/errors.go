@@ -1,0 +1,37 @@
+package partitionlog
+
+import (
+	"errors"
+	"fmt"
+
+	"troupe/internal/model"
+)
+
+// Expected errors of a log.
+var (
+	// ErrPoisoned: a write failed, so what stands behind it in the file is unknown. The owner opens the log anew.
+	ErrPoisoned = errors.New("the log failed to write and has to be opened anew")
+	// ErrBusy: appends are outstanding, or a truncation is.
+	ErrBusy = errors.New("the log has jobs outstanding that exclude this one")
+	// ErrUnexpectedOffset: a follower's batch begins before the log's end.
+	ErrUnexpectedOffset = errors.New("the batch begins before the end of the log")
+	// ErrClosed: the log was closed or deleted.
+	ErrClosed = errors.New("the log is closed")
+)
+
+// CorruptionError is damage found in a file: bytes that are not what was written.
+type CorruptionError struct {
+	File   string
+	Pos    int64 // in bytes
+	Offset model.Offset
+	Reason string
+	Err    error // what a decoder said, or nil
+}
+
+// Error names the file, the byte and the offset.
+func (e *CorruptionError) Error() string {
+	return fmt.Sprintf("%s: byte %d, offset %d: %s", e.File, e.Pos, e.Offset, e.Reason)
+}
+
+// Unwrap gives the decoder's error.
+func (e *CorruptionError) Unwrap() error { return e.Err }
