@@ -1,0 +1,183 @@
+// Package connection opens the client that commands talk to brokers with, from the options and properties that Kafka's
+// scripts take, and says connection trouble the way they do.
+package connection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"troupe/cmd/troupe/client/kafkatext"
+	"troupe/cmd/troupe/client/option"
+)
+
+// defaultTimeout is the Java client's default.api.timeout.ms.
+const defaultTimeout = time.Minute
+
+// Options are the two options every script has.
+type Options struct {
+	Bootstrap option.Text
+	Config    option.Text
+}
+
+// Define adds --bootstrap-server (or its old name --broker-list) and --command-config.
+func (o *Options) Define(fs *pflag.FlagSet) {
+	option.Var(fs, &o.Bootstrap, "bootstrap-server", "HOST:PORT,…", "brokers to connect to first")
+	option.Var(fs, &o.Config, "command-config", "FILE", "property file for the client")
+}
+
+// Properties reads the file of --command-config.
+func (o *Options) Properties() (kafkatext.Properties, error) {
+	path, err := o.Config.One()
+	if err != nil || !o.Config.Given() {
+		return kafkatext.Properties{}, err
+	}
+	return kafkatext.Load(path)
+}
+
+// Open connects with the properties of --command-config.
+func (o *Options) Open(clientID string, warn io.Writer) (*Client, error) {
+	props, err := o.Properties()
+	if err != nil {
+		return nil, err
+	}
+	bootstrap, err := o.Bootstrap.One()
+	if err != nil {
+		return nil, err
+	}
+	return Open(bootstrap, props, clientID, warn)
+}
+
+// Client is a kgo client with the time the Java client gives one administrative call.
+type Client struct {
+	*kgo.Client
+	Timeout time.Duration
+}
+
+// Open makes a client. Nothing is dialled yet, but the bootstrap names must resolve. Failed dials are told to warn,
+// once an address.
+func Open(bootstrap string, props kafkatext.Properties, clientID string, warn io.Writer, more ...kgo.Opt) (*Client, error) {
+	seeds, err := resolve(bootstrap)
+	if err != nil {
+		return nil, err
+	}
+	timeout, err := Milliseconds(props, "default.api.timeout.ms", defaultTimeout)
+	if err != nil {
+		return nil, err
+	}
+	security, err := securityOptions(props)
+	if err != nil {
+		return nil, err
+	}
+	if id := props["client.id"]; id != "" {
+		clientID = id
+	}
+	opts := []kgo.Opt{
+		kgo.SeedBrokers(seeds...), kgo.ClientID(clientID), kgo.WithHooks(&dialWarner{out: warn}),
+		kgo.RetryTimeout(timeout), kgo.RequestRetries(1 << 20), kgo.DisableClientMetrics(),
+		kgo.SoftwareNameAndVersion("troupe", "client"),
+	}
+	cl, err := kgo.NewClient(append(append(opts, security...), more...)...)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{Client: cl, Timeout: timeout}, nil
+}
+
+// resolve checks the addresses as the Java client does: an invalid one is an error, and at least one must resolve.
+func resolve(bootstrap string) ([]string, error) {
+	var seeds []string
+	for _, addr := range strings.Split(bootstrap, ",") {
+		addr = strings.TrimSpace(addr)
+		if addr == "" {
+			continue
+		}
+		host, port, err := net.SplitHostPort(addr)
+		if err != nil || host == "" {
+			return nil, fmt.Errorf("Invalid url in bootstrap.servers: %s", addr)
+		}
+		if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+			return nil, fmt.Errorf("Invalid port in bootstrap.servers: %s", addr)
+		}
+		if _, err := net.LookupHost(host); err == nil {
+			seeds = append(seeds, addr)
+		}
+	}
+	if len(seeds) == 0 {
+		return nil, fmt.Errorf("No resolvable bootstrap urls given in bootstrap.servers: %s", bootstrap)
+	}
+	return seeds, nil
+}
+
+// Milliseconds reads a property in milliseconds.
+func Milliseconds(props kafkatext.Properties, key string, def time.Duration) (time.Duration, error) {
+	s, ok := props[key]
+	if !ok {
+		return def, nil
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("Invalid value %s for configuration %s: Not a number of milliseconds", s, key)
+	}
+	return time.Duration(n) * time.Millisecond, nil
+}
+
+// Call runs one administrative call under the client's timeout; name is that of the Java client, for the message.
+func (c *Client) Call(ctx context.Context, name string, call func(context.Context) error) error {
+	within, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	err := call(within)
+	if err != nil && ctx.Err() == nil && (errors.Is(err, context.DeadlineExceeded) || within.Err() != nil) {
+		return fmt.Errorf("Timed out waiting for a node assignment. Call: %s", name)
+	}
+	return err
+}
+
+// Unsupported tells whether the cluster is too old for a request. kgo's error has no exported name.
+func Unsupported(err error) bool {
+	return err != nil && (errors.Is(err, kerr.UnsupportedVersion) || strings.Contains(err.Error(), "broker is too old"))
+}
+
+// dialWarner tells of each address that cannot be reached, once; the client goes on trying.
+type dialWarner struct {
+	out    io.Writer
+	mu     sync.Mutex
+	warned map[string]bool
+}
+
+// OnBrokerConnect implements kgo.HookBrokerConnect.
+func (w *dialWarner) OnBrokerConnect(meta kgo.BrokerMetadata, _ time.Duration, _ net.Conn, err error) {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return
+	}
+	addr := net.JoinHostPort(meta.Host, strconv.Itoa(int(meta.Port)))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.warned[addr] {
+		return
+	}
+	if w.warned == nil {
+		w.warned = map[string]bool{}
+	}
+	w.warned[addr] = true
+	fmt.Fprintf(w.out, "Connection to %s could not be established: %v\n", addr, cause(err))
+}
+
+// cause drops the layers that only repeat the address.
+func cause(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Err
+	}
+	return err
+}

@@ -1,0 +1,40 @@
+package kafkatext
+
+import (
+	"sort"
+	"unicode/utf16"
+)
+
+// HashOrder sorts keys as a java.util.HashMap filled with them in this order iterates: several scripts print in that
+// order. capacity is what the map was made with (0: the default of 16).
+func HashOrder(keys []string, capacity int) []string {
+	return HashOrderBy(keys, capacity, func(s string) int32 { return StringHash(s) })
+}
+
+// HashOrderBy is HashOrder for keys of any type with Java's hash code of them.
+func HashOrderBy[K any](keys []K, capacity int, hash func(K) int32) []K {
+	size := 16
+	if capacity > 0 {
+		for size = 1; size < capacity; size <<= 1 {
+		}
+	}
+	for len(keys) > size*3/4 { // the load factor; a table of one or two doubles before its second or third key
+		size <<= 1
+	}
+	bucket := func(k K) uint32 {
+		h := uint32(hash(k))
+		return (h ^ h>>16) & uint32(size-1)
+	}
+	out := append([]K(nil), keys...)
+	sort.SliceStable(out, func(i, j int) bool { return bucket(out[i]) < bucket(out[j]) })
+	return out
+}
+
+// StringHash is String.hashCode: over UTF-16 units, base 31.
+func StringHash(s string) int32 {
+	var h int32
+	for _, u := range utf16.Encode([]rune(s)) {
+		h = 31*h + int32(u)
+	}
+	return h
+}

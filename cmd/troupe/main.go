@@ -1,0 +1,102 @@
+// Troupe is one binary: the broker (`troupe start`) and the client commands, which are those of Kafka's scripts.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"troupe/cmd/troupe/client/option"
+	"troupe/cmd/troupe/client/topics"
+)
+
+func main() {
+	os.Exit(run(os.Args, option.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+}
+
+// commands makes every command of the binary.
+func commands(s option.Streams) []*cobra.Command {
+	return []*cobra.Command{
+		topics.Command(s),
+	}
+}
+
+// run executes one command line and gives its exit code: 1 after a failure, 128 + the signal after an interrupt.
+func run(args []string, s option.Streams) int {
+	root := &cobra.Command{
+		Use: "troupe", Short: "A Kafka-compatible broker made of actors, and its client commands",
+		Version: version(), SilenceUsage: true, SilenceErrors: true,
+	}
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(commands(s)...)
+	line := scriptArguments(args)
+	if command, rest, err := root.Find(line); err == nil && command != root {
+		line = append([]string{command.Name()}, option.Normalize(command.Flags(), rest)...)
+	}
+	root.SetArgs(line)
+
+	ctx, interrupted := interruptible()
+	err := root.ExecuteContext(ctx)
+	var failure *option.Failure
+	switch caught := interrupted(); {
+	case caught != 0:
+		return 128 + int(caught)
+	case err == nil:
+		return 0
+	case errors.As(err, &failure):
+		if failure.Line != "" {
+			fmt.Fprintln(s.Err, failure.Line)
+		}
+		return failure.Code
+	}
+	fmt.Fprintln(s.Err, err)
+	return 1
+}
+
+// interruptible gives a context that ends at the first SIGINT or SIGTERM, and the signal there was (0: none). A second
+// signal ends the process at once.
+func interruptible() (context.Context, func() syscall.Signal) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		got := <-signals
+		signal.Stop(signals)
+		cancel(signalled{got.(syscall.Signal)})
+	}()
+	return ctx, func() syscall.Signal {
+		var by signalled
+		if errors.As(context.Cause(ctx), &by) {
+			return by.Signal
+		}
+		return 0
+	}
+}
+
+type signalled struct{ syscall.Signal }
+
+func (s signalled) Error() string { return s.String() }
+
+// version is that of the module, with the commit it was built from where Go recorded one.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	text := info.Main.Version
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" && text == "(devel)" {
+			text = setting.Value
+		}
+	}
+	return text
+}
