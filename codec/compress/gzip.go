@@ -28,6 +28,7 @@ func appendGzip(dst []byte, level int, src []byte) ([]byte, error) {
 	if err := w.Close(); err != nil {
 		return dst, err
 	}
+	w.Reset(nil)
 	pool.Put(w)
 	return out.b, nil
 }

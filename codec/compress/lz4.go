@@ -74,6 +74,7 @@ func appendLZ4(dst []byte, level int, src []byte) ([]byte, error) {
 	if err := w.Close(); err != nil {
 		return dst, err
 	}
+	w.Reset(nil)
 	pool.Put(w)
 	return out.b, nil
 }

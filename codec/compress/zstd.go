@@ -3,6 +3,7 @@ package compress
 import (
 	"bytes"
 	"errors"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -17,8 +18,8 @@ const (
 	zstdWindow = 1 << 20
 )
 
-// wideZstd holds one token: who has it may set aside a wide window.
-var wideZstd = make(chan struct{}, 1)
+// wideZstd is held from reset to the Close of a reader with a wide window.
+var wideZstd sync.Mutex
 
 var errZstdFrame = errors.New("not a zstd frame")
 
@@ -51,13 +52,13 @@ func (d *zstdDecoder) reset(block *bytes.Reader) error {
 }
 
 func (d *zstdDecoder) resetWide(block *bytes.Reader) error {
-	wideZstd <- struct{}{}
-	var err error
-	d.wide, err = newZstdDecoder(zstdWideWindow)
-	if err == nil {
-		err = d.wide.Reset(block)
+	wide, err := newZstdDecoder(zstdWideWindow)
+	if err != nil {
+		return err
 	}
-	return err
+	wideZstd.Lock()
+	d.wide = wide
+	return wide.Reset(block)
 }
 
 func newZstdDecoder(window uint64) (*zstd.Decoder, error) {
@@ -75,7 +76,7 @@ func (d *zstdDecoder) Read(p []byte) (int, error) {
 func (d *zstdDecoder) reusable() bool {
 	if d.wide != nil {
 		d.wide = nil
-		<-wideZstd
+		wideZstd.Unlock()
 	}
 	return d.usual != nil && d.usual.Reset(nil) == nil
 }
@@ -94,4 +95,3 @@ func appendZstd(dst []byte, level int, src []byte) ([]byte, error) {
 	pool.Put(w)
 	return dst, nil
 }
-
