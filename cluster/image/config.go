@@ -1,0 +1,109 @@
+package image
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+)
+
+// ResourceType is the kind of thing that configs belong to, in the numbers of the config requests.
+type ResourceType int8
+
+// The kinds that can be stored.
+const (
+	TopicResource         ResourceType = 2
+	BrokerResource        ResourceType = 4
+	ClientMetricsResource ResourceType = 16
+	GroupResource         ResourceType = 32
+)
+
+// ConfigResource names what a Config belongs to. A BrokerResource without a name is the default of all brokers.
+type ConfigResource struct {
+	Type ResourceType
+	Name string
+}
+
+// Compare orders by type, then by name.
+func (r ConfigResource) Compare(o ConfigResource) int {
+	return cmp.Or(cmp.Compare(r.Type, o.Type), strings.Compare(r.Name, o.Name))
+}
+
+// Config is the set of keys stored for a resource. The zero value is empty; a Config never changes.
+type Config struct {
+	entries []ConfigEntry
+}
+
+// ConfigEntry is one key and its value.
+type ConfigEntry struct {
+	Key, Value string
+}
+
+// NewConfig makes a Config; of a key given twice the last value counts.
+func NewConfig(entries ...ConfigEntry) Config {
+	var c Config
+	for _, e := range entries {
+		c = c.With(e.Key, e.Value)
+	}
+	return c
+}
+
+// Get finds the value of a key.
+func (c Config) Get(key string) (string, bool) {
+	i, ok := c.find(key)
+	if !ok {
+		return "", false
+	}
+	return c.entries[i].Value, true
+}
+
+// Len is the number of keys.
+func (c Config) Len() int { return len(c.entries) }
+
+// All walks the keys in order of name.
+func (c Config) All() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for _, e := range c.entries {
+			if !yield(e.Key, e.Value) {
+				return
+			}
+		}
+	}
+}
+
+// With gives the set with key at value.
+func (c Config) With(key, value string) Config {
+	i, ok := c.find(key)
+	entries := slices.Clone(c.entries)
+	if ok {
+		entries[i].Value = value
+	} else {
+		entries = slices.Insert(entries, i, ConfigEntry{key, value})
+	}
+	return Config{entries}
+}
+
+// Without gives the set with key removed.
+func (c Config) Without(key string) Config {
+	i, ok := c.find(key)
+	if !ok {
+		return c
+	}
+	return Config{slices.Delete(slices.Clone(c.entries), i, i+1)}
+}
+
+// Equal tells whether both sets hold the same.
+func (c Config) Equal(o Config) bool { return slices.Equal(c.entries, o.entries) }
+
+func (c Config) find(key string) (int, bool) {
+	return slices.BinarySearchFunc(c.entries, key, func(e ConfigEntry, k string) int { return strings.Compare(e.Key, k) })
+}
+
+// Config gives what is stored for a resource, the empty set when nothing is.
+func (i *Image) Config(r ConfigResource) Config {
+	c, _ := i.configs.get(r)
+	return c
+}
+
+// Configs walks the resources for which something is stored.
+func (i *Image) Configs() iter.Seq2[ConfigResource, Config] { return i.configs.all() }

@@ -1,0 +1,83 @@
+package image
+
+import (
+	"fmt"
+
+	"troupe/cluster/record"
+	"troupe/internal/model"
+)
+
+// applyBroker replays the records about registrations; done is false for any other record.
+func (e *Editor) applyBroker(r record.Record) (reason string, done bool) {
+	switch r := r.(type) {
+	case *record.RegisterBroker:
+		e.setBroker(&Broker{
+			ID: r.BrokerID, Epoch: r.BrokerEpoch, IncarnationID: r.IncarnationID, Endpoints: r.Endpoints,
+			Features: r.Features, Rack: r.Rack, Fenced: r.Fenced, InControlledShutdown: r.InControlledShutdown,
+			LogDirs: r.LogDirs, CordonedLogDirs: r.CordonedLogDirs, migrating: r.IsMigratingZkBroker,
+		})
+	case *record.UnregisterBroker:
+		_, reason = e.broker(r.BrokerID, r.BrokerEpoch)
+		if reason == "" {
+			e.next.brokers = e.next.brokers.without(r.BrokerID)
+			e.touched.brokers = append(e.touched.brokers, r.BrokerID)
+		}
+	case *record.FenceBroker:
+		reason = e.changeBroker(r.ID, r.Epoch, func(b *Broker) { b.Fenced = true })
+	case *record.UnfenceBroker:
+		reason = e.changeBroker(r.ID, r.Epoch, func(b *Broker) { b.Fenced = false })
+	case *record.BrokerRegistrationChange:
+		reason = e.changeBroker(r.BrokerID, r.BrokerEpoch, func(b *Broker) { b.change(r) })
+	case *record.RegisterController:
+		e.next.controllers = e.next.controllers.with(r.ControllerID, r)
+		e.touched.controllers = true
+	default:
+		return "", false
+	}
+	return reason, true
+}
+
+func (b *Broker) change(r *record.BrokerRegistrationChange) {
+	switch {
+	case r.Fenced > 0:
+		b.Fenced = true
+	case r.Fenced < 0:
+		b.Fenced = false
+	}
+	if r.InControlledShutdown > 0 {
+		b.InControlledShutdown = true
+	}
+	if len(r.LogDirs) > 0 {
+		b.LogDirs = r.LogDirs
+	}
+	if r.CordonedLogDirs != nil {
+		b.CordonedLogDirs = r.CordonedLogDirs
+	}
+}
+
+func (e *Editor) broker(id model.BrokerID, epoch model.BrokerEpoch) (*Broker, string) {
+	b, ok := e.next.brokers.get(id)
+	if !ok {
+		return nil, fmt.Sprintf("broker %d is not registered", id)
+	}
+	if b.Epoch != epoch {
+		return nil, fmt.Sprintf("broker %d has epoch %d, the record says %d", id, b.Epoch, epoch)
+	}
+	return b, ""
+}
+
+func (e *Editor) changeBroker(id model.BrokerID, epoch model.BrokerEpoch, change func(*Broker)) string {
+	b, reason := e.broker(id, epoch)
+	if reason != "" {
+		return reason
+	}
+	changed := *b
+	change(&changed)
+	e.setBroker(&changed)
+	return ""
+}
+
+func (e *Editor) setBroker(b *Broker) {
+	e.next.brokers = e.next.brokers.with(b.ID, b)
+	e.touched.brokers = append(e.touched.brokers, b.ID)
+}

@@ -1,0 +1,109 @@
+package record
+
+import "troupe/internal/model"
+
+// Config sets one key of a resource, or removes it when Value is nil.
+type Config struct {
+	// ResourceType is 2 topic, 4 broker, 16 client metrics, 32 group (KIP-133, KIP-714, KIP-848).
+	ResourceType int8
+	// ResourceName is empty for the default of all brokers.
+	ResourceName string
+	Name         string
+	Value        *string
+}
+
+// FeatureLevel finalizes a feature at a level; 0 switches it off.
+type FeatureLevel struct {
+	Name  string
+	Level int16
+}
+
+// ProducerIDs says that all ids below NextProducerID were handed out in blocks (KIP-730).
+type ProducerIDs struct {
+	BrokerID       model.BrokerID
+	BrokerEpoch    model.BrokerEpoch
+	NextProducerID model.ProducerID
+}
+
+// NoOp moves the log end, so that observers see a live leader.
+type NoOp struct{}
+
+// ZkMigrationState is kept only so that logs of clusters that left ZooKeeper can be read (KIP-866).
+type ZkMigrationState struct {
+	State int8
+}
+
+// BeginTransaction opens a change of several records: none of them is seen before EndTransaction (KIP-868).
+type BeginTransaction struct {
+	Name *string
+}
+
+// EndTransaction makes the records since BeginTransaction visible at once.
+type EndTransaction struct{}
+
+// AbortTransaction drops the records since BeginTransaction.
+type AbortTransaction struct {
+	Reason *string
+}
+
+// Key is 4.
+func (*Config) Key() Key { return KeyConfig }
+
+func (r *Config) fields(c *coder, _ int16) {
+	c.int8(&r.ResourceType)
+	c.string(&r.ResourceName)
+	c.string(&r.Name)
+	c.nullableString(&r.Value)
+	c.tags()
+}
+
+// Key is 12.
+func (*FeatureLevel) Key() Key { return KeyFeatureLevel }
+
+func (r *FeatureLevel) fields(c *coder, _ int16) {
+	c.string(&r.Name)
+	c.int16(&r.Level)
+	c.tags()
+}
+
+// Key is 15.
+func (*ProducerIDs) Key() Key { return KeyProducerIDs }
+
+func (r *ProducerIDs) fields(c *coder, _ int16) {
+	codeInt32(c, &r.BrokerID)
+	codeInt64(c, &r.BrokerEpoch)
+	codeInt64(c, &r.NextProducerID)
+	c.tags()
+}
+
+// Key is 20.
+func (*NoOp) Key() Key { return KeyNoOp }
+
+func (*NoOp) fields(c *coder, _ int16) { c.tags() }
+
+// Key is 21.
+func (*ZkMigrationState) Key() Key { return KeyZkMigrationState }
+
+func (r *ZkMigrationState) fields(c *coder, _ int16) {
+	c.int8(&r.State)
+	c.tags()
+}
+
+// Key is 23.
+func (*BeginTransaction) Key() Key { return KeyBeginTransaction }
+
+func (r *BeginTransaction) fields(c *coder, _ int16) {
+	c.tags(field{0, r.Name != nil, func() { c.nullableString(&r.Name) }})
+}
+
+// Key is 24.
+func (*EndTransaction) Key() Key { return KeyEndTransaction }
+
+func (*EndTransaction) fields(c *coder, _ int16) { c.tags() }
+
+// Key is 25.
+func (*AbortTransaction) Key() Key { return KeyAbortTransaction }
+
+func (r *AbortTransaction) fields(c *coder, _ int16) {
+	c.tags(field{0, r.Reason != nil, func() { c.nullableString(&r.Reason) }})
+}

@@ -1,0 +1,149 @@
+package record
+
+import "troupe/internal/model"
+
+// AccessControlEntry adds an ACL; the codes are those of the ACL requests (KIP-140, KIP-290).
+type AccessControlEntry struct {
+	ID             model.UUID
+	ResourceType   int8
+	ResourceName   string
+	PatternType    int8
+	Principal      string
+	Host           string
+	Operation      int8
+	PermissionType int8
+}
+
+// RemoveAccessControlEntry removes an ACL.
+type RemoveAccessControlEntry struct {
+	ID model.UUID
+}
+
+// UserScramCredential sets a user's credential (KIP-900). Mechanism is 1 SCRAM-SHA-256, 2 SCRAM-SHA-512.
+type UserScramCredential struct {
+	Name       string
+	Mechanism  int8
+	Salt       []byte
+	StoredKey  []byte
+	ServerKey  []byte
+	Iterations int32
+}
+
+// RemoveUserScramCredential removes a user's credential.
+type RemoveUserScramCredential struct {
+	Name      string
+	Mechanism int8
+}
+
+// DelegationToken adds or renews a token (KIP-48); times are milliseconds since 1970.
+type DelegationToken struct {
+	Owner               string
+	Requester           string
+	Renewers            []string
+	IssueTimestamp      int64
+	MaxTimestamp        int64
+	ExpirationTimestamp int64
+	TokenID             string
+}
+
+// RemoveDelegationToken removes a token.
+type RemoveDelegationToken struct {
+	TokenID string
+}
+
+// ClientQuota sets one key of an entity's quota, or removes it (KIP-546).
+type ClientQuota struct {
+	Entity []QuotaEntity
+	// QuotaKey is for example "producer_byte_rate"; the schema calls it Key.
+	QuotaKey string
+	Value    float64
+	Remove   bool
+}
+
+// QuotaEntity is one dimension of an entity: "user", "client-id" or "ip". A nil Name is the default of the type.
+type QuotaEntity struct {
+	Type string
+	Name *string
+}
+
+// Key is 18.
+func (*AccessControlEntry) Key() Key { return KeyAccessControlEntry }
+
+func (r *AccessControlEntry) fields(c *coder, _ int16) {
+	c.uuid(&r.ID)
+	c.int8(&r.ResourceType)
+	c.string(&r.ResourceName)
+	c.int8(&r.PatternType)
+	c.string(&r.Principal)
+	c.string(&r.Host)
+	c.int8(&r.Operation)
+	c.int8(&r.PermissionType)
+	c.tags()
+}
+
+// Key is 19.
+func (*RemoveAccessControlEntry) Key() Key { return KeyRemoveAccessControlEntry }
+
+func (r *RemoveAccessControlEntry) fields(c *coder, _ int16) {
+	c.uuid(&r.ID)
+	c.tags()
+}
+
+// Key is 11.
+func (*UserScramCredential) Key() Key { return KeyUserScramCredential }
+
+func (r *UserScramCredential) fields(c *coder, _ int16) {
+	c.string(&r.Name)
+	c.int8(&r.Mechanism)
+	c.bytes(&r.Salt)
+	c.bytes(&r.StoredKey)
+	c.bytes(&r.ServerKey)
+	codeInt32(c, &r.Iterations)
+	c.tags()
+}
+
+// Key is 22.
+func (*RemoveUserScramCredential) Key() Key { return KeyRemoveUserScramCredential }
+
+func (r *RemoveUserScramCredential) fields(c *coder, _ int16) {
+	c.string(&r.Name)
+	c.int8(&r.Mechanism)
+	c.tags()
+}
+
+// Key is 10.
+func (*DelegationToken) Key() Key { return KeyDelegationToken }
+
+func (r *DelegationToken) fields(c *coder, _ int16) {
+	c.string(&r.Owner)
+	c.string(&r.Requester)
+	array(c, &r.Renewers, false, 1, c.string)
+	codeInt64(c, &r.IssueTimestamp)
+	codeInt64(c, &r.MaxTimestamp)
+	codeInt64(c, &r.ExpirationTimestamp)
+	c.string(&r.TokenID)
+	c.tags()
+}
+
+// Key is 26.
+func (*RemoveDelegationToken) Key() Key { return KeyRemoveDelegationToken }
+
+func (r *RemoveDelegationToken) fields(c *coder, _ int16) {
+	c.string(&r.TokenID)
+	c.tags()
+}
+
+// Key is 14.
+func (*ClientQuota) Key() Key { return KeyClientQuota }
+
+func (r *ClientQuota) fields(c *coder, _ int16) {
+	array(c, &r.Entity, false, 3, func(e *QuotaEntity) {
+		c.string(&e.Type)
+		c.nullableString(&e.Name)
+		c.tags()
+	})
+	c.string(&r.QuotaKey)
+	c.float64(&r.Value)
+	c.bool(&r.Remove)
+	c.tags()
+}

@@ -1,0 +1,70 @@
+package record
+
+import "encoding/binary"
+
+// field is one tagged field: written only when set says that it differs from its default, read when it is there.
+type field struct {
+	tag  uint64
+	set  bool
+	code func()
+}
+
+// tags codes the tagged section that ends every flexible structure: count, then tag, size and bytes in rising order of
+// tag. Unknown tags are skipped when read, so a newer minor field does not stop an older reader.
+func (c *coder) tags(fields ...field) {
+	if c.writing {
+		c.writeTags(fields)
+		return
+	}
+	var count uint64
+	c.uvarint(&count)
+	for next := uint64(0); count > 0 && c.bad == ""; count-- {
+		var tag, size uint64
+		c.uvarint(&tag)
+		c.uvarint(&size)
+		if c.bad == "" && tag < next {
+			c.fail("tagged fields are not in rising order")
+			return
+		}
+		next = tag + 1
+		value := c.take(int(size))
+		rest := c.buf
+		if c.bad != "" {
+			return
+		}
+		for _, f := range fields {
+			if f.tag != tag {
+				continue
+			}
+			c.buf = value
+			f.code()
+			if c.bad == "" && len(c.buf) != 0 {
+				c.fail("a tagged field is longer than its value")
+			}
+		}
+		if c.bad == "" {
+			c.buf = rest
+		}
+	}
+}
+
+func (c *coder) writeTags(fields []field) {
+	var count uint64
+	for _, f := range fields {
+		if f.set {
+			count++
+		}
+	}
+	c.uvarint(&count)
+	for _, f := range fields {
+		if !f.set {
+			continue
+		}
+		c.buf = binary.AppendUvarint(c.buf, f.tag)
+		outer := c.buf
+		c.buf = nil
+		f.code()
+		value := c.buf
+		c.buf = append(binary.AppendUvarint(outer, uint64(len(value))), value...)
+	}
+}
