@@ -1,0 +1,164 @@
+// Package node runs the troupe binary as a process of its own for the tests that look at it from outside: on free
+// ports and a directory of the test's, with every way to stop it.
+package node
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Patience bounds every wait for a broker: far above what a slow machine needs, so that only a hang meets it.
+const Patience = 60 * time.Second
+
+// Options says how to start a broker. The zero value is a fresh broker with its defaults.
+type Options struct {
+	Dir string   // data directory; empty makes one that goes with the test
+	Set []string // more --set key=value settings, which win over the harness's own
+	Env []string // more environment
+}
+
+// Node is one broker process, or several one after the other on the same ports and directory.
+type Node struct {
+	Addresses
+	Dir string
+
+	t       testing.TB
+	options Options
+	cmd     *exec.Cmd
+	output  *transcript
+	exited  chan struct{} // closed when the process is gone
+}
+
+// Start builds the binary when needed, starts it, and returns when it serves. The broker is killed with the test.
+func Start(t testing.TB, o Options) *Node {
+	t.Helper()
+	if o.Dir == "" {
+		o.Dir = t.TempDir()
+	}
+	n := &Node{t: t, Dir: o.Dir, options: o, Addresses: Addresses{Bootstrap: "127.0.0.1:0", Admin: "127.0.0.1:0"}}
+	t.Cleanup(func() {
+		if n.Running() {
+			n.Kill()
+		}
+		if t.Failed() && n.output != nil {
+			t.Logf("the broker printed:\n%s", n.output.text(16<<10))
+		}
+	})
+	n.Restart()
+	return n
+}
+
+// Restart starts the broker again on the directory and the ports it had. It must not be running.
+func (n *Node) Restart() {
+	n.t.Helper()
+	if err := n.TryRestart(); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// TryRestart is Restart for a broker that may refuse to start: the error tells what it printed.
+func (n *Node) TryRestart() error {
+	n.t.Helper()
+	if n.Running() {
+		n.t.Fatal("the broker runs already")
+	}
+	binary, err := Binary()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.output, n.exited = newTranscript(), make(chan struct{})
+	n.cmd = exec.Command(binary, n.arguments()...)
+	n.cmd.Env = append(os.Environ(), n.options.Env...)
+	n.cmd.Stdout, n.cmd.Stderr = n.output, n.output
+	if err := n.cmd.Start(); err != nil {
+		n.t.Fatal(err)
+	}
+	go func(cmd *exec.Cmd, exited chan struct{}) {
+		// The state is read from cmd.ProcessState once exited is closed.
+		_ = cmd.Wait()
+		close(exited)
+	}(n.cmd, n.exited)
+	return n.awaitReady()
+}
+
+func (n *Node) arguments() []string {
+	args := []string{"start"}
+	for _, setting := range slices.Concat([]string{
+		"node.id=1", "listeners=PLAINTEXT://" + n.Bootstrap, "log.dirs=" + n.Dir, "admin.address=" + n.Admin,
+	}, n.options.Set) {
+		args = append(args, "--set", setting)
+	}
+	return args
+}
+
+func (n *Node) awaitReady() error {
+	select {
+	case n.Addresses = <-n.output.ready:
+		return nil
+	case <-n.exited:
+		return fmt.Errorf("the broker ended before it was ready (%v):\n%s", n.cmd.ProcessState, n.output.text(4<<10))
+	case <-time.After(Patience):
+		n.Signal(syscall.SIGQUIT) // Go prints the goroutines
+		n.awaitExit()
+		return fmt.Errorf("the broker was not ready after %v:\n%s", Patience, n.output.text(64<<10))
+	}
+}
+
+// Running tells whether the process is there.
+func (n *Node) Running() bool {
+	if n.cmd == nil {
+		return false
+	}
+	select {
+	case <-n.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// PID is the process's id.
+func (n *Node) PID() int { return n.cmd.Process.Pid }
+
+// Output gives what the broker printed since its last start.
+func (n *Node) Output() string { return n.output.text(keptOutput) }
+
+// Signal sends a signal. A process that is gone already is no error.
+func (n *Node) Signal(s os.Signal) {
+	n.t.Helper()
+	if err := n.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		n.t.Fatalf("signal %v: %v", s, err)
+	}
+}
+
+// Kill ends the process as a power cut of the process would (SIGKILL): nothing of the broker's own runs.
+func (n *Node) Kill() {
+	n.t.Helper()
+	n.Signal(os.Kill)
+	n.awaitExit()
+}
+
+// Terminate asks for a clean stop (SIGTERM), waits for it and checks that the broker calls it a success.
+func (n *Node) Terminate() {
+	n.t.Helper()
+	n.Signal(syscall.SIGTERM)
+	n.awaitExit()
+	if code := n.cmd.ProcessState.ExitCode(); code != 0 {
+		n.t.Errorf("after SIGTERM the broker ended with %d:\n%s", code, n.output.text(4<<10))
+	}
+}
+
+func (n *Node) awaitExit() {
+	n.t.Helper()
+	select {
+	case <-n.exited:
+	case <-time.After(Patience):
+		n.t.Fatalf("the broker did not end in %v", Patience)
+	}
+}
