@@ -1,0 +1,222 @@
+package batch
+
+import (
+	"errors"
+	"fmt"
+
+	"troupe/codec/compress"
+	"troupe/codec/kerr"
+	"troupe/internal/model"
+)
+
+// TimestampType is message.timestamp.type.
+type TimestampType int8
+
+// CreateTime keeps what producers set; LogAppendTime is the broker's clock.
+const (
+	CreateTime TimestampType = iota
+	LogAppendTime
+)
+
+// Rules are what a topic and the version of the request ask of a produced batch.
+type Rules struct {
+	// ProduceVersion is the version of the Produce request: zstd came with 7 (KIP-110).
+	ProduceVersion int16
+	// CompactedTopic asks for a key in every record.
+	CompactedTopic bool
+	TimestampType  TimestampType
+	// NowMs is the broker's clock; BeforeMaxMs and AfterMaxMs bound how far a CreateTime may be from it, which are
+	// message.timestamp.before.max.ms and message.timestamp.after.max.ms.
+	NowMs, BeforeMaxMs, AfterMaxMs int64
+}
+
+// Facts are what the walk over a valid batch found.
+type Facts struct {
+	// Count is the number of records, at least 1.
+	Count int32
+	// MaxTimestamp is the latest of the records' own timestamps in milliseconds, which the header may have wrong.
+	MaxTimestamp int64
+}
+
+// RecordError is one record that breaks a rule.
+type RecordError struct {
+	// Index counts the records of the batch from 0.
+	Index  int32
+	Reason string
+}
+
+// mostRecordErrors bounds the answer to a batch in which every record is wrong.
+const mostRecordErrors = 1000
+
+// RecordsError refuses a batch for some of its records; none of the batch is stored.
+type RecordsError struct {
+	// Code is kerr.InvalidTimestamp when every record failed for its timestamp, else kerr.InvalidRecord.
+	Code kerr.Code
+	// Records are the first of those that failed, in order.
+	Records []RecordError
+}
+
+// Error names how many records failed and the first of them.
+func (e *RecordsError) Error() string {
+	first := e.Records[0]
+	return fmt.Sprintf("%d records of the batch were refused; record %d: %s", len(e.Records), first.Index, first.Reason)
+}
+
+// Unwrap gives the code.
+func (e *RecordsError) Unwrap() error { return e.Code }
+
+const firstZstdVersion = 7
+
+// Produced takes the one batch that a client may send for a partition in a Produce request of version 3 and later.
+// Errors are kerr codes: what is no batch is InvalidRecord, an impossible length or magic CorruptMessage (measured).
+func Produced(b []byte) (View, error) {
+	v, rest, err := First(b)
+	var corrupt *CorruptError
+	switch {
+	case errors.Is(err, ErrOldMagic):
+		return nil, &kerr.Error{Code: kerr.InvalidRecord, Detail: "record batches must have magic 2"}
+	case errors.As(err, &corrupt):
+		return nil, &kerr.Error{Code: kerr.CorruptMessage, Detail: corrupt.Reason}
+	case err != nil:
+		return nil, &kerr.Error{Code: kerr.InvalidRecord, Detail: "no whole record batch for the partition"}
+	case len(rest) > 0:
+		return nil, &kerr.Error{Code: kerr.InvalidRecord, Detail: "more than one record batch for the partition"}
+	}
+	return v, nil
+}
+
+// Validate checks a batch from a producer as Kafka's leader does before it assigns offsets, and changes nothing; Stamp
+// does that afterwards. The size against max.message.bytes is the caller's. It allocates only to refuse or to decompress.
+// Errors are kerr codes: *kerr.Error or *RecordsError.
+func Validate(v View, r Rules) (Facts, error) {
+	if err := checkHeader(v, r); err != nil {
+		return Facts{}, err
+	}
+	if v.CheckCRC() != nil {
+		return Facts{}, &kerr.Error{Code: kerr.CorruptMessage, Detail: "the checksum of the record batch does not match"}
+	}
+	w := walk{view: v, rules: r, facts: Facts{Count: v.Count(), MaxTimestamp: NoTimestamp}}
+	if v.Codec() == compress.None {
+		c := cursor{buf: v.Payload()}
+		return w.run(&c)
+	}
+	c, err := openCursor(v)
+	if err != nil {
+		return Facts{}, unreadable(err)
+	}
+	defer c.close()
+	return w.run(c)
+}
+
+// checkHeader is the part of the rules that needs no records.
+func checkHeader(v View, r Rules) error {
+	switch count, deltas := int64(v.Count()), int64(v.LastOffsetDelta())+1; {
+	case v.Codec() == compress.Zstd && r.ProduceVersion < firstZstdVersion:
+		return &kerr.Error{Code: kerr.UnsupportedCompressionType, Detail: "zstd needs Produce version 7"}
+	case !v.Codec().Valid():
+		return invalid("compression type %d does not exist", v.Codec())
+	case v.BaseOffset() != 0:
+		return invalid("the base offset is %d, not 0", v.BaseOffset())
+	case count <= 0:
+		return invalid("the batch has %d records", count)
+	case deltas != count:
+		return invalid("the offsets are for %d records, but there are %d", deltas, count)
+	case v.Control():
+		return invalid("clients may not write control records")
+	case v.ProducerID() > model.NoProducerID && v.BaseSequence() < 0:
+		return invalid("producer %d has the sequence number %d", v.ProducerID(), v.BaseSequence())
+	}
+	return nil
+}
+
+func invalid(format string, args ...any) error {
+	return &kerr.Error{Code: kerr.InvalidRecord, Detail: fmt.Sprintf(format, args...)}
+}
+
+// unreadable turns what a cursor met into the code of the answer.
+func unreadable(err error) error {
+	switch {
+	case errors.Is(err, compress.ErrTooLarge):
+		return &kerr.Error{Code: kerr.MessageTooLarge, Detail: err.Error()}
+	case errors.As(err, new(*compress.CorruptError)):
+		return &kerr.Error{Code: kerr.CorruptMessage, Detail: err.Error()}
+	}
+	return &kerr.Error{Code: kerr.InvalidRecord, Detail: err.Error()}
+}
+
+// walk goes over the records of one batch.
+type walk struct {
+	view    View
+	rules   Rules
+	facts   Facts
+	refused *RecordsError
+}
+
+func (w *walk) run(c *cursor) (Facts, error) {
+	var r fields
+	for i := range w.facts.Count {
+		if err := c.next(&r, false); err != nil {
+			return Facts{}, unreadable(err)
+		}
+		// Offsets in a batch that is stored as it came must be those that the leader assigns; Kafka looks only at
+		// compressed batches and has no better code for it (measured).
+		if c.from != nil && r.offsetDelta != i {
+			return Facts{}, &kerr.Error{
+				Code:   kerr.UnknownServerError,
+				Detail: fmt.Sprintf("record %d of the batch has the offset delta %d", i, r.offsetDelta),
+			}
+		}
+		w.check(i, &r)
+	}
+	if err := w.view.ended(c); err != nil {
+		return Facts{}, unreadable(err)
+	}
+	if w.refused != nil {
+		return Facts{}, w.refused
+	}
+	return w.facts, nil
+}
+
+// check holds one record against the rules.
+func (w *walk) check(i int32, r *fields) {
+	timestamp := w.view.BaseTimestamp() + r.timestampDelta
+	w.facts.MaxTimestamp = max(w.facts.MaxTimestamp, timestamp)
+	switch {
+	case w.rules.CompactedTopic && !r.keyed:
+		w.refuse(i, kerr.InvalidRecord, "a compacted topic takes no record without a key")
+	case w.view.LogAppendTime():
+		w.refuse(i, kerr.InvalidTimestamp, "producers may not set the timestamp type LogAppendTime")
+	case w.rules.TimestampType == CreateTime && timestamp != NoTimestamp && !w.rules.near(timestamp):
+		w.refuse(i, kerr.InvalidTimestamp, fmt.Sprintf("timestamp %d is too far from the broker's clock %d",
+			timestamp, w.rules.NowMs))
+	}
+}
+
+// near tells whether a timestamp lies within the bounds; differences are unsigned, so that none overflows.
+func (r *Rules) near(timestamp int64) bool {
+	if timestamp <= r.NowMs {
+		return uint64(r.NowMs)-uint64(timestamp) <= uint64(r.BeforeMaxMs)
+	}
+	return uint64(timestamp)-uint64(r.NowMs) <= uint64(r.AfterMaxMs)
+}
+
+func (w *walk) refuse(i int32, code kerr.Code, reason string) {
+	if w.refused == nil {
+		w.refused = &RecordsError{Code: code}
+	}
+	if code != w.refused.Code {
+		w.refused.Code = kerr.InvalidRecord
+	}
+	if len(w.refused.Records) < mostRecordErrors {
+		w.refused.Records = append(w.refused.Records, RecordError{Index: i, Reason: reason})
+	}
+}
+
+// Stamp writes into a batch that passed Validate the timestamps under which it is stored.
+func Stamp(v View, r Rules, f Facts) {
+	if r.TimestampType == LogAppendTime {
+		v.SetLogAppendTime(r.NowMs)
+		return
+	}
+	v.SetMaxTimestamp(f.MaxTimestamp)
+}
