@@ -1,0 +1,134 @@
+package kit
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// shell is the actor that protoactor knows. It turns protoactor's life-cycle messages into calls on the behavior.
+type shell struct{ *cell }
+
+// Receive is part of protoactor's Actor.
+func (s shell) Receive(pc actor.Context) {
+	switch m := pc.Message().(type) {
+	case *deliver:
+		s.deliverBatch()
+	case *actor.Started:
+		s.begin(pc)
+	case *actor.Terminated:
+		s.childGone(m.Who.Id)
+	case *actor.Stopping:
+		s.lastCall(s.endBatch)
+	case *actor.Stopped:
+		s.gone = true
+		s.lastCall(s.sayStopped)
+	}
+}
+
+func (c *cell) begin(pc actor.Context) {
+	c.age++
+	c.shell = pc
+	c.ctx = &Context{cell: c, age: c.age}
+	c.behavior = c.props.New()
+	if b, ok := c.behavior.(Starter); ok {
+		b.Start(c.ctx)
+	}
+}
+
+// deliverBatch hands messages over until the batch or the turn ends, or an order comes.
+func (c *cell) deliverBatch() {
+	for turn := c.dispatcher.Throughput(); turn > 0 && c.next < len(c.batch); turn-- {
+		e := c.batch[c.next]
+		c.batch[c.next] = entry{}
+		c.next++
+		c.open = true
+		c.current = e.msg
+		if c.measured {
+			c.receiveMeasured(e)
+		} else {
+			c.receive(e)
+		}
+		c.current = nil
+		c.handled.Store(c.handled.Load() + 1)
+		if c.drained && !c.leaving {
+			c.leave()
+		}
+		if c.pending.Load() > 0 {
+			break
+		}
+	}
+	if c.next == len(c.batch) {
+		c.endBatch()
+	}
+}
+
+func (c *cell) receive(e entry) {
+	if s, ok := e.msg.(Sized); ok {
+		c.bytes.Add(-int64(s.MessageBytes()))
+	}
+	switch m := e.msg.(type) {
+	case *Timer:
+		if c.ctx.due(m) {
+			c.behavior.Receive(c.ctx, m.msg)
+		}
+	case *notice:
+		if m.age == c.age {
+			c.behavior.Receive(c.ctx, m.Message)
+		}
+	case *stopMark:
+		c.beginDrain()
+	default:
+		c.hand(e)
+	}
+}
+
+func (c *cell) endBatch() {
+	if !c.open {
+		return
+	}
+	c.open = false
+	if b, ok := c.behavior.(BatchEnder); ok {
+		b.EndBatch(c.ctx)
+	}
+}
+
+func (c *cell) beginDrain() {
+	if b, ok := c.behavior.(Drainer); ok {
+		b.Drain(c.ctx)
+		return
+	}
+	c.drained = true
+}
+
+// leave stops the children, youngest first, then the actor itself.
+func (c *cell) leave() {
+	c.leaving = true
+	c.endBatch()
+	if len(c.children) == 0 {
+		c.PostSystemMessage(&actor.Stop{})
+		return
+	}
+	byAge := slices.SortedFunc(maps.Values(c.children), func(a, b *cell) int { return cmp.Compare(b.order, a.order) })
+	for _, child := range byAge {
+		child.askToStop()
+	}
+}
+
+func (c *cell) childGone(name string) {
+	delete(c.children, name)
+	if c.leaving && len(c.children) == 0 {
+		c.PostSystemMessage(&actor.Stop{})
+	}
+}
+
+func (c *cell) sayStopped() {
+	b, ok := c.behavior.(Stopper)
+	ctx := c.ctx
+	if ok {
+		b.Stopped(ctx)
+	}
+	ctx.release()
+}
