@@ -13,6 +13,7 @@ import (
 type Context struct {
 	cell   *cell
 	cause  trace.Context
+	links  links
 	timers *Timer
 	age    uint32
 }
@@ -39,16 +40,11 @@ func (x *Context) System() *System { return x.cell.system }
 // Send puts m into another actor's mailbox, or the own one, with the message being handled as its cause.
 func (x *Context) Send(to Ref, m Message) { to.cell.send(m, x.cause, x.cell) }
 
-// SendCaused is Send with another cause: that of a request parked earlier, or of an Activity.
+// SendCaused is Send with another cause: that of a request parked earlier.
 func (x *Context) SendCaused(cause trace.Context, to Ref, m Message) { to.cell.send(m, cause, x.cell) }
 
 // Cause is the trace of the message being handled, to be kept with what is parked of it; zero if it is not traced.
 func (x *Context) Cause() trace.Context { return x.cause }
-
-// Begin starts work that serves several messages, such as one write for many appends; see trace.Tracer.Begin.
-func (x *Context) Begin(kind string, causes []trace.Context) trace.Activity {
-	return x.cell.system.tracer.Begin(x.cell.name, kind, causes)
-}
 
 // Spawn starts a child under the actor's name, a slash and name. The name must be free: that of a child that was
 // stopped is free when its Terminated has come.

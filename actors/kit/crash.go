@@ -26,6 +26,7 @@ func (c *cell) bury(value any, stack []byte) *PanicError {
 		c.handled.Store(c.handled.Load() + 1)
 	}
 	c.endSpan()
+	c.endLinks()
 	c.open, c.measured = false, false
 	c.lastErr.Store(err)
 	instance := c.behavior

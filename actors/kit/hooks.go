@@ -67,3 +67,64 @@ func (c *cell) endSpan() {
 	c.system.tracer.Record(*c.span)
 	c.span = nil
 }
+
+// links are the traced messages that the coming EndBatch serves.
+type links struct {
+	served []served
+	work   trace.Activity
+}
+
+type served struct {
+	msg   Message
+	cause trace.Context
+}
+
+// Link says that the message being handled, m, will be served by EndBatch together with others, as an append is by a
+// coalesced write. EndBatch then has a span of its own that links them all, and is the cause of what it sends. The
+// dynamic type of m is a pointer.
+func (x *Context) Link(m Message) {
+	if x.cause.Traced() {
+		x.links.served = append(x.links.served, served{msg: m, cause: x.cause})
+	}
+}
+
+// SendFor sends from EndBatch what answers m, a message linked before: in the trace of m, caused by the shared work.
+func (x *Context) SendFor(m Message, to Ref, answer Message) {
+	cause := x.cause
+	for _, s := range x.links.served {
+		if s.msg == m {
+			cause = x.links.work.For(s.cause)
+			break
+		}
+	}
+	to.cell.send(answer, cause, x.cell)
+}
+
+// callEndBatch runs EndBatch, within a span if it serves traced messages.
+func (c *cell) callEndBatch(b BatchEnder) {
+	l := &c.ctx.links
+	if len(l.served) == 0 {
+		b.EndBatch(c.ctx)
+		return
+	}
+	causes := make([]trace.Context, len(l.served))
+	for i, s := range l.served {
+		causes[i] = s.cause
+	}
+	l.work = c.system.tracer.Begin(c.name, "EndBatch", causes)
+	c.ctx.cause = l.work.Context()
+	b.EndBatch(c.ctx)
+	c.endLinks()
+}
+
+// endLinks closes the span of EndBatch, if it has one; after a panic too.
+func (c *cell) endLinks() {
+	l := &c.ctx.links
+	if len(l.served) == 0 {
+		return
+	}
+	c.ctx.cause = trace.Context{}
+	l.work.End()
+	clear(l.served)
+	*l = links{served: l.served[:0]}
+}

@@ -13,3 +13,15 @@ func (c *cell) markFor(Message, trace.Context, *cell) mark { return mark{} }
 func (c *cell) hand(e entry) { c.behavior.Receive(c.ctx, e.msg) }
 
 func (c *cell) endSpan() {}
+
+type links = struct{}
+
+// Link is without effect in a build without tracing.
+func (x *Context) Link(Message) {}
+
+// SendFor is Send in a build without tracing.
+func (x *Context) SendFor(_ Message, to Ref, answer Message) { to.cell.post(entry{msg: answer}) }
+
+func (c *cell) callEndBatch(b BatchEnder) { b.EndBatch(c.ctx) }
+
+func (c *cell) endLinks() {}

@@ -91,7 +91,7 @@ func (c *cell) endBatch() {
 	}
 	c.open = false
 	if b, ok := c.behavior.(BatchEnder); ok {
-		b.EndBatch(c.ctx)
+		c.callEndBatch(b)
 	}
 }
 
