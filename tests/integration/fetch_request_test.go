@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -44,4 +45,21 @@ func fetchBatch(t *testing.T, c *wire.Conn, from topic, offset int64) kmsg.Recor
 		t.Fatal(err)
 	}
 	return batch
+}
+
+func baseOffset(batch []byte) int64 { return int64(binary.BigEndian.Uint64(batch)) }
+
+// wholeBatches cuts fetched bytes into batches; the last may be incomplete and is left out.
+func wholeBatches(t *testing.T, fetched []byte) [][]byte {
+	t.Helper()
+	var whole [][]byte
+	for len(fetched) >= wire.AtRecords {
+		size := 12 + int(binary.BigEndian.Uint32(fetched[wire.AtBatchLength:]))
+		if size > len(fetched) {
+			break
+		}
+		whole = append(whole, fetched[:size])
+		fetched = fetched[size:]
+	}
+	return whole
 }
