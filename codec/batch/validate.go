@@ -34,7 +34,8 @@ type Rules struct {
 type Facts struct {
 	// Count is the number of records, at least 1.
 	Count int32
-	// MaxTimestamp is the latest of the records' own timestamps in milliseconds, which the header may have wrong.
+	// MaxTimestamp is the latest of the records' own timestamps in milliseconds, which the header may have wrong;
+	// NoTimestamp when all are negative.
 	MaxTimestamp int64
 }
 
@@ -50,7 +51,7 @@ const mostRecordErrors = 1000
 
 // RecordsError refuses a batch for some of its records; none of the batch is stored.
 type RecordsError struct {
-	// Code is kerr.InvalidTimestamp when every record failed for its timestamp, else kerr.InvalidRecord.
+	// Code is kerr.InvalidTimestamp when any record failed for its timestamp, else kerr.InvalidRecord (measured).
 	Code kerr.Code
 	// Records are the first of those that failed, in order.
 	Records []RecordError
@@ -68,19 +69,27 @@ func (e *RecordsError) Unwrap() error { return e.Code }
 const firstZstdVersion = 7
 
 // Produced takes the one batch that a client may send for a partition in a Produce request of version 3 and later.
+// Bytes after it that make no whole batch are dropped, as Kafka drops them.
 // Errors are kerr codes: what is no batch is InvalidRecord, an impossible length or magic CorruptMessage (measured).
 func Produced(b []byte) (View, error) {
 	v, rest, err := First(b)
+	if err == nil {
+		var second error
+		if _, _, second = First(rest); second == nil || errors.Is(second, ErrOldMagic) {
+			return nil, invalid("more than one record batch for the partition")
+		}
+		if !errors.Is(second, ErrIncomplete) {
+			err = second
+		}
+	}
 	var corrupt *CorruptError
 	switch {
 	case errors.Is(err, ErrOldMagic):
-		return nil, &kerr.Error{Code: kerr.InvalidRecord, Detail: "record batches must have magic 2"}
+		return nil, invalid("record batches must have magic 2")
 	case errors.As(err, &corrupt):
 		return nil, &kerr.Error{Code: kerr.CorruptMessage, Detail: corrupt.Reason}
 	case err != nil:
-		return nil, &kerr.Error{Code: kerr.InvalidRecord, Detail: "no whole record batch for the partition"}
-	case len(rest) > 0:
-		return nil, &kerr.Error{Code: kerr.InvalidRecord, Detail: "more than one record batch for the partition"}
+		return nil, invalid("no whole record batch for the partition")
 	}
 	return v, nil
 }
@@ -89,11 +98,16 @@ func Produced(b []byte) (View, error) {
 // does that afterwards. The size against max.message.bytes is the caller's. It allocates only to refuse or to decompress.
 // Errors are kerr codes: *kerr.Error or *RecordsError.
 func Validate(v View, r Rules) (Facts, error) {
-	if err := checkHeader(v, r); err != nil {
-		return Facts{}, err
-	}
-	if v.CheckCRC() != nil {
+	switch {
+	case v.Codec() == compress.Zstd && r.ProduceVersion < firstZstdVersion:
+		return Facts{}, &kerr.Error{Code: kerr.UnsupportedCompressionType, Detail: "zstd needs Produce version 7"}
+	case v.BaseOffset() != 0:
+		return Facts{}, invalid("the base offset is %d, not 0", v.BaseOffset())
+	case v.CheckCRC() != nil:
 		return Facts{}, &kerr.Error{Code: kerr.CorruptMessage, Detail: "the checksum of the record batch does not match"}
+	}
+	if err := checkHeader(v); err != nil {
+		return Facts{}, err
 	}
 	w := walk{view: v, rules: r, facts: Facts{Count: v.Count(), MaxTimestamp: NoTimestamp}}
 	if v.Codec() == compress.None {
@@ -108,15 +122,15 @@ func Validate(v View, r Rules) (Facts, error) {
 	return w.run(c)
 }
 
-// checkHeader is the part of the rules that needs no records.
-func checkHeader(v View, r Rules) error {
+// checkHeader holds against the rules what the checksum covers and no record tells.
+func checkHeader(v View) error {
 	switch count, deltas := int64(v.Count()), int64(v.LastOffsetDelta())+1; {
-	case v.Codec() == compress.Zstd && r.ProduceVersion < firstZstdVersion:
-		return &kerr.Error{Code: kerr.UnsupportedCompressionType, Detail: "zstd needs Produce version 7"}
 	case !v.Codec().Valid():
-		return invalid("compression type %d does not exist", v.Codec())
-	case v.BaseOffset() != 0:
-		return invalid("the base offset is %d, not 0", v.BaseOffset())
+		// Kafka has no better code for this either (measured).
+		return &kerr.Error{
+			Code:   kerr.UnknownServerError,
+			Detail: fmt.Sprintf("compression type %d does not exist", v.Attributes()&attrCodec),
+		}
 	case count <= 0:
 		return invalid("the batch has %d records", count)
 	case deltas != count:
@@ -133,13 +147,14 @@ func invalid(format string, args ...any) error {
 	return &kerr.Error{Code: kerr.InvalidRecord, Detail: fmt.Sprintf(format, args...)}
 }
 
-// unreadable turns what a cursor met into the code of the answer.
+// unreadable turns what a cursor met into the code of the answer. Records that break their format are the client's fault;
+// for a block that cannot be decompressed Kafka has no code (measured).
 func unreadable(err error) error {
 	switch {
 	case errors.Is(err, compress.ErrTooLarge):
 		return &kerr.Error{Code: kerr.MessageTooLarge, Detail: err.Error()}
 	case errors.As(err, new(*compress.CorruptError)):
-		return &kerr.Error{Code: kerr.CorruptMessage, Detail: err.Error()}
+		return &kerr.Error{Code: kerr.UnknownServerError, Detail: err.Error()}
 	}
 	return &kerr.Error{Code: kerr.InvalidRecord, Detail: err.Error()}
 }
@@ -150,6 +165,8 @@ type walk struct {
 	rules   Rules
 	facts   Facts
 	refused *RecordsError
+	// gap is the first record whose offset is not the one the leader would assign, plus 1.
+	gap int32
 }
 
 func (w *walk) run(c *cursor) (Facts, error) {
@@ -158,35 +175,43 @@ func (w *walk) run(c *cursor) (Facts, error) {
 		if err := c.next(&r, false); err != nil {
 			return Facts{}, unreadable(err)
 		}
-		// Offsets in a batch that is stored as it came must be those that the leader assigns; Kafka looks only at
-		// compressed batches and has no better code for it (measured).
-		if c.from != nil && r.offsetDelta != i {
-			return Facts{}, &kerr.Error{
-				Code:   kerr.UnknownServerError,
-				Detail: fmt.Sprintf("record %d of the batch has the offset delta %d", i, r.offsetDelta),
-			}
+		if r.offsetDelta != i && w.gap == 0 {
+			w.gap = i + 1
 		}
 		w.check(i, &r)
 	}
 	if err := w.view.ended(c); err != nil {
 		return Facts{}, unreadable(err)
 	}
-	if w.refused != nil {
+	switch {
+	case w.refused != nil:
 		return Facts{}, w.refused
+	case w.gap != 0 && c.from != nil:
+		// Kafka looks at the offsets of compressed batches only, and answers with this code (measured).
+		return Facts{}, &kerr.Error{
+			Code:   kerr.UnknownServerError,
+			Detail: fmt.Sprintf("the offset of record %d in the batch is not %d", w.gap-1, w.gap-1),
+		}
 	}
 	return w.facts, nil
 }
 
 // check holds one record against the rules.
 func (w *walk) check(i int32, r *fields) {
-	timestamp := w.view.BaseTimestamp() + r.timestampDelta
+	timestamp := w.view.MaxTimestamp()
+	if !w.view.LogAppendTime() {
+		timestamp = w.view.BaseTimestamp() + r.timestampDelta
+	}
 	w.facts.MaxTimestamp = max(w.facts.MaxTimestamp, timestamp)
 	switch {
 	case w.rules.CompactedTopic && !r.keyed:
 		w.refuse(i, kerr.InvalidRecord, "a compacted topic takes no record without a key")
-	case w.view.LogAppendTime():
-		w.refuse(i, kerr.InvalidTimestamp, "producers may not set the timestamp type LogAppendTime")
-	case w.rules.TimestampType == CreateTime && timestamp != NoTimestamp && !w.rules.near(timestamp):
+	case w.rules.TimestampType == LogAppendTime:
+		// A producer that sets the type itself is refused where the broker would set it, and only there (measured).
+		if w.view.LogAppendTime() {
+			w.refuse(i, kerr.InvalidTimestamp, "producers may not set the timestamp type LogAppendTime")
+		}
+	case timestamp != NoTimestamp && !w.rules.near(timestamp):
 		w.refuse(i, kerr.InvalidTimestamp, fmt.Sprintf("timestamp %d is too far from the broker's clock %d",
 			timestamp, w.rules.NowMs))
 	}
@@ -204,8 +229,8 @@ func (w *walk) refuse(i int32, code kerr.Code, reason string) {
 	if w.refused == nil {
 		w.refused = &RecordsError{Code: code}
 	}
-	if code != w.refused.Code {
-		w.refused.Code = kerr.InvalidRecord
+	if code == kerr.InvalidTimestamp {
+		w.refused.Code = code
 	}
 	if len(w.refused.Records) < mostRecordErrors {
 		w.refused.Records = append(w.refused.Records, RecordError{Index: i, Reason: reason})
@@ -214,9 +239,12 @@ func (w *walk) refuse(i int32, code kerr.Code, reason string) {
 
 // Stamp writes into a batch that passed Validate the timestamps under which it is stored.
 func Stamp(v View, r Rules, f Facts) {
-	if r.TimestampType == LogAppendTime {
+	switch {
+	case r.TimestampType == LogAppendTime:
 		v.SetLogAppendTime(r.NowMs)
-		return
+	case v.LogAppendTime():
+		v.setTime(v.Attributes()&^attrLogAppendTime, f.MaxTimestamp)
+	default:
+		v.SetMaxTimestamp(f.MaxTimestamp)
 	}
-	v.SetMaxTimestamp(f.MaxTimestamp)
 }
