@@ -12,7 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/cmd/troupe/client/consume"
+	"troupe/cmd/troupe/client/offsets"
 	"troupe/cmd/troupe/client/option"
+	"troupe/cmd/troupe/client/produce"
 	"troupe/cmd/troupe/client/topics"
 )
 
@@ -24,6 +27,9 @@ func main() {
 func commands(s option.Streams) []*cobra.Command {
 	return []*cobra.Command{
 		topics.Command(s),
+		offsets.Command(s),
+		produce.Command(s),
+		consume.Command(s),
 	}
 }
 

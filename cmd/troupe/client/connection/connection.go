@@ -55,7 +55,11 @@ func (o *Options) Open(clientID string, warn io.Writer) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Open(bootstrap, props, clientID, warn)
+	cl, err := Open(bootstrap, props, clientID, warn)
+	if err != nil {
+		return nil, fmt.Errorf("Failed to create new KafkaAdminClient: %w", err)
+	}
+	return cl, nil
 }
 
 // Client is a kgo client with the time the Java client gives one administrative call.

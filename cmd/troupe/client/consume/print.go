@@ -1,0 +1,125 @@
+package consume
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"troupe/cmd/troupe/client/option"
+)
+
+// printer polls and prints until its limit, its timeout, an interrupt or an error that does not pass.
+type printer struct {
+	streams    option.Streams
+	formatter  *formatter
+	limit      int64 // -1: none
+	timeout    time.Duration
+	limited    bool // whether timeout counts
+	skipErrors bool
+	quiet      bool // print nothing, only count
+	json       bool
+
+	client  *kgo.Client
+	grouped bool
+	count   int64
+	warned  map[string]bool
+}
+
+// run prints, and reports how many records there were whatever ends it.
+func (p *printer) run(ctx context.Context) error {
+	out := bufio.NewWriterSize(p.streams.Out, 64<<10)
+	err := p.consume(ctx, out)
+	if flushed := out.Flush(); flushed != nil && err == nil {
+		fmt.Fprintln(p.streams.Err, "Unable to write to standard out, closing consumer.")
+	}
+	if p.grouped {
+		// An interrupt must not keep what was printed from being committed.
+		if committed := p.client.CommitMarkedOffsets(context.WithoutCancel(ctx)); committed != nil && err == nil {
+			err = committed
+		}
+	}
+	fmt.Fprintf(p.streams.Err, "Processed a total of %d messages\n", p.count)
+	return err
+}
+
+func (p *printer) consume(ctx context.Context, out *bufio.Writer) error {
+	last := time.Now()
+	for p.limit < 0 || p.count < p.limit {
+		wait, cancel := ctx, context.CancelFunc(func() {})
+		if p.limited {
+			wait, cancel = context.WithDeadline(ctx, last.Add(p.timeout))
+		}
+		fetches := p.client.PollFetches(wait)
+		cancel()
+		if err := p.problems(fetches); err != nil {
+			return err
+		}
+		for it := fetches.RecordIter(); !it.Done() && (p.limit < 0 || p.count < p.limit); {
+			r := it.Next()
+			p.count++
+			last = time.Now()
+			if err := p.print(out, r); err != nil {
+				return err
+			}
+			if p.grouped {
+				p.client.MarkCommitRecords(r)
+			}
+		}
+		if err := out.Flush(); err != nil {
+			return nil // said in run; the other end of a pipe going away is no failure
+		}
+		if wait.Err() != nil && fetches.NumRecords() == 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// print writes one record. With --skip-message-on-error one that cannot be written is reported and left out.
+func (p *printer) print(out *bufio.Writer, r *kgo.Record) error {
+	var err error
+	switch {
+	case p.quiet:
+	case p.json:
+		err = json.NewEncoder(out).Encode(toJSON(r))
+	default:
+		err = p.formatter.write(out, r)
+	}
+	if err != nil && p.skipErrors {
+		fmt.Fprintf(p.streams.Err, "Error processing message, skipping this message: %s\n", err)
+		return nil
+	}
+	return err
+}
+
+// problems tells of each kind of trouble once, and returns the one that will not pass. Polls that only timed out are
+// no trouble.
+func (p *printer) problems(fetches kgo.Fetches) error {
+	for _, e := range fetches.Errors() {
+		if errors.Is(e.Err, context.DeadlineExceeded) || errors.Is(e.Err, context.Canceled) {
+			continue
+		}
+		text := e.Err.Error()
+		if e.Topic != "" {
+			text = fmt.Sprintf("%s-%d: %s", e.Topic, e.Partition, e.Err)
+		}
+		var known *kerr.Error
+		if errors.As(e.Err, &known) && !known.Retriable {
+			return option.Fail("%s", text)
+		}
+		if !p.warned[text] {
+			if p.warned == nil {
+				p.warned = map[string]bool{}
+			}
+			p.warned[text] = true
+			fmt.Fprintln(p.streams.Err, text)
+		}
+	}
+	return nil
+}
