@@ -9,11 +9,18 @@ import (
 // gzipDecoder reads one or several gzip members in a row, as java.util.zip does.
 type gzipDecoder struct {
 	gzip.Reader
+	block bytes.Reader
 }
 
-func (d *gzipDecoder) reset(block *bytes.Reader) error { return d.Reader.Reset(block) }
+func (d *gzipDecoder) reset(block []byte) error {
+	d.block.Reset(block)
+	return d.Reader.Reset(&d.block)
+}
 
-func (d *gzipDecoder) reusable() bool { return true }
+func (d *gzipDecoder) close() (reusable bool) {
+	d.block.Reset(nil)
+	return true
+}
 
 func appendGzip(dst []byte, level int, src []byte) ([]byte, error) {
 	w, pool, err := pooled(Gzip, level, func() (*gzip.Writer, error) { return gzip.NewWriterLevel(nil, level) })

@@ -28,20 +28,20 @@ var errLZ4Frame = errors.New("not an LZ4 frame of independent blocks")
 // lz4Decoder buffers one block, of 4 MiB at the most.
 type lz4Decoder struct {
 	frames *lz4.Reader
+	block  bytes.Reader
 }
 
-func newLZ4Decoder() *lz4Decoder { return &lz4Decoder{lz4.NewReader(nil)} }
+func newLZ4Decoder() *lz4Decoder { return &lz4Decoder{frames: lz4.NewReader(nil)} }
 
-func (d *lz4Decoder) reset(block *bytes.Reader) error {
-	var head [lz4LeastHeader]byte
-	if n, err := block.ReadAt(head[:], 0); n < len(head) {
-		return err
-	}
-	flags := head[4]
-	if binary.LittleEndian.Uint32(head[:]) != lz4Magic || flags&lz4VersionMask != lz4Version || flags&lz4Independence == 0 {
+func (d *lz4Decoder) reset(block []byte) error {
+	if len(block) < lz4LeastHeader || binary.LittleEndian.Uint32(block) != lz4Magic {
 		return errLZ4Frame
 	}
-	d.frames.Reset(block)
+	if flags := block[4]; flags&lz4VersionMask != lz4Version || flags&lz4Independence == 0 {
+		return errLZ4Frame
+	}
+	d.block.Reset(block)
+	d.frames.Reset(&d.block)
 	return nil
 }
 
@@ -54,7 +54,10 @@ func (d *lz4Decoder) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (d *lz4Decoder) reusable() bool { return true }
+func (d *lz4Decoder) close() (reusable bool) {
+	d.block.Reset(nil)
+	return true
+}
 
 // lz4Levels are the library's names of the levels 1 to 9; Kafka's 10 to 17 are as hard as the library tries.
 var lz4Levels = [...]lz4.CompressionLevel{

@@ -1,7 +1,6 @@
 package compress
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -26,9 +25,9 @@ func (e *CorruptError) Unwrap() error { return e.Cause }
 // decoder turns the bytes that reset hands it into plain ones. It holds buffers worth reusing.
 type decoder interface {
 	io.Reader
-	reset(block *bytes.Reader) error
-	// reusable is asked when the reader is closed.
-	reusable() bool
+	reset(block []byte) error
+	// close lets go of the block. It follows every reset, also one that failed.
+	close() (reusable bool)
 }
 
 // decoders keep what the garbage collector lets them keep: after a quiet time the memory is given back.
@@ -43,7 +42,6 @@ var decoders = [...]sync.Pool{
 // hold: a bomb costs its reader time and no memory. It is for one goroutine.
 type Reader struct {
 	codec Codec
-	block bytes.Reader
 	from  decoder
 }
 
@@ -56,9 +54,8 @@ func Open(c Codec, block []byte) (*Reader, error) {
 	}
 	r := readers.Get().(*Reader)
 	r.codec = c
-	r.block.Reset(block)
 	r.from = decoders[c].Get().(decoder)
-	if err := r.from.reset(&r.block); err != nil {
+	if err := r.from.reset(block); err != nil {
 		r.Close()
 		return nil, &CorruptError{c, err}
 	}
@@ -76,8 +73,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 
 // Close gives the buffers to the next Reader. The Reader must not be used any more.
 func (r *Reader) Close() {
-	r.block.Reset(nil)
-	if r.from.reusable() {
+	if r.from.close() {
 		decoders[r.codec].Put(r.from)
 	}
 	r.from = nil

@@ -1,7 +1,6 @@
 package compress
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -29,28 +28,25 @@ var errSnappy = errors.New("lengths do not fit the block")
 
 // snappyDecoder decodes one chunk at a time.
 type snappyDecoder struct {
-	block  *bytes.Reader
+	// block is what is not decoded yet.
+	block  []byte
 	xerial bool
-	chunk  []byte
 	plain  []byte
 	unread []byte
 }
 
-func (d *snappyDecoder) reset(block *bytes.Reader) error {
-	var head [xerialHeader]byte
-	d.block, d.unread = block, nil
-	_, err := block.ReadAt(head[:], 0)
-	d.xerial = err == nil && string(head[:len(xerialMagic)]) == xerialMagic
+func (d *snappyDecoder) reset(block []byte) error {
+	d.xerial = len(block) >= xerialHeader && string(block[:len(xerialMagic)]) == xerialMagic
 	if d.xerial {
-		_, err = block.Seek(int64(len(head)), io.SeekStart)
-		return err
+		block = block[xerialHeader:]
 	}
+	d.block = block
 	return nil
 }
 
 func (d *snappyDecoder) Read(p []byte) (int, error) {
 	for len(d.unread) == 0 {
-		if d.block.Len() == 0 {
+		if len(d.block) == 0 {
 			return 0, io.EOF
 		}
 		if err := d.next(); err != nil {
@@ -63,45 +59,37 @@ func (d *snappyDecoder) Read(p []byte) (int, error) {
 }
 
 func (d *snappyDecoder) next() error {
-	size := d.block.Len()
+	chunk := d.block
 	if d.xerial {
-		var length [4]byte
-		if _, err := io.ReadFull(d.block, length[:]); err != nil {
-			return err
-		}
-		claimed := binary.BigEndian.Uint32(length[:])
-		if int64(claimed) > int64(d.block.Len()) {
+		if len(chunk) < 4 {
 			return errSnappy
 		}
-		size = int(claimed)
+		size := binary.BigEndian.Uint32(chunk)
+		if chunk = chunk[4:]; int64(size) > int64(len(chunk)) {
+			return errSnappy
+		}
+		chunk, d.block = chunk[:size], chunk[size:]
+	} else {
+		d.block = nil
 	}
-	d.chunk = resized(d.chunk, size)
-	if _, err := io.ReadFull(d.block, d.chunk); err != nil {
-		return err
-	}
-	plain, err := snappy.DecodedLen(d.chunk)
+	size, err := snappy.DecodedLen(chunk)
 	if err != nil {
 		return err
 	}
-	if plain > snappyMostRatio*size {
+	if size > snappyMostRatio*len(chunk) {
 		return errSnappy
 	}
-	d.plain = resized(d.plain, plain)
+	if cap(d.plain) < size {
+		d.plain = make([]byte, size)
+	}
 	// Strict, because the library's faster decoder takes elements that only its own encoder of S2 writes.
-	d.unread, err = snappy.DecodeStrict(d.plain, d.chunk)
+	d.unread, err = snappy.DecodeStrict(d.plain[:cap(d.plain)], chunk)
 	return err
 }
 
-func (d *snappyDecoder) reusable() bool {
+func (d *snappyDecoder) close() (reusable bool) {
 	d.block, d.unread = nil, nil
-	return cap(d.plain) <= snappyKeep && cap(d.chunk) <= snappyKeep
-}
-
-func resized(b []byte, n int) []byte {
-	if n <= cap(b) {
-		return b[:n]
-	}
-	return make([]byte, n)
+	return cap(d.plain) <= snappyKeep
 }
 
 func appendSnappy(dst, src []byte) []byte {

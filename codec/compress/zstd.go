@@ -3,15 +3,19 @@ package compress
 import (
 	"bytes"
 	"errors"
+	"io"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
 )
 
-// A zstd frame names the window that its decoder must remember, and the decoder sets it aside before it reads on.
-// RFC 8878 asks every decoder for 8 MiB, which covers the levels up to 19; the levels to 22 name up to 128 MiB, the
-// most that zstd takes by default. Frames of that kind are decoded one at a time, and their buffers are not kept.
+// A zstd frame names the window that its decoder must remember, and a decoder of streams sets it aside before it reads
+// on. Java's clients name 2 MiB for every batch, and 128 MiB at level 22, however small the batch. So a block is first
+// tried as a whole, which needs no window; only what does not fit into zstdWhole becomes a stream. RFC 8878 asks every
+// decoder for 8 MiB; wider windows, up to what zstd takes by default, are set aside one at a time and not kept.
 const (
+	zstdWhole       = 1 << 20
+	zstdLeastPlain  = 64 << 10
 	zstdUsualWindow = 8 << 20
 	zstdWideWindow  = 128 << 20
 	// zstdWindow is the window of what is compressed here. Batches are rarely larger.
@@ -25,60 +29,101 @@ var errZstdFrame = errors.New("not a zstd frame")
 
 // zstdDecoder has no goroutines, so that dropping it needs no Close.
 type zstdDecoder struct {
-	usual *zstd.Decoder
-	wide  *zstd.Decoder
+	block bytes.Reader
+	// from is what Read reads: plain, or a decoder of streams.
+	from  io.Reader
+	plain bytes.Reader
+	// buf has the bytes of plain.
+	buf    []byte
+	whole  *zstd.Decoder
+	stream *zstd.Decoder
+	wide   bool
 }
 
-func (d *zstdDecoder) reset(block *bytes.Reader) error {
-	var head [zstd.HeaderMaxSize]byte
-	n, _ := block.ReadAt(head[:], 0) // the end of a short block is no fault: the header tells whether it is whole
+func (d *zstdDecoder) reset(block []byte) error {
 	var h zstd.Header
-	if err := h.Decode(head[:n]); err != nil {
+	if err := h.Decode(block); err != nil {
 		return err
 	}
 	if h.Skippable {
 		return errZstdFrame
 	}
-	if h.WindowSize > zstdUsualWindow || h.SingleSegment && h.FrameContentSize > zstdUsualWindow {
-		return d.resetWide(block)
+	window := h.WindowSize
+	if h.SingleSegment {
+		window = h.FrameContentSize
 	}
-	if d.usual == nil {
-		var err error
-		if d.usual, err = newZstdDecoder(zstdUsualWindow); err != nil {
+	if h.HasFCS && h.FrameContentSize > zstdWhole {
+		return d.open(block, window)
+	}
+	err := d.decode(block, max(zstdLeastPlain, int(h.FrameContentSize)))
+	if errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+		return d.open(block, window)
+	}
+	return err
+}
+
+// decode makes plain of the block, in a buffer that grows from size as far as zstdWhole. It begins anew when the buffer
+// is too small, since the decoder cannot stop in between; most blocks fit at once.
+func (d *zstdDecoder) decode(block []byte, size int) (err error) {
+	if d.whole == nil {
+		if d.whole, err = newZstdDecoder(zstdWideWindow, zstd.WithDecodeAllCapLimit(true)); err != nil {
 			return err
 		}
 	}
-	return d.usual.Reset(block)
-}
-
-func (d *zstdDecoder) resetWide(block *bytes.Reader) error {
-	wide, err := newZstdDecoder(zstdWideWindow)
-	if err != nil {
-		return err
+	for {
+		if cap(d.buf) < size {
+			d.buf = make([]byte, 0, size)
+		}
+		plain, err := d.whole.DecodeAll(block, d.buf[:0:cap(d.buf)])
+		switch {
+		case err == nil:
+			d.plain.Reset(plain)
+			d.from = &d.plain
+			return nil
+		case !errors.Is(err, zstd.ErrDecoderSizeExceeded) || cap(d.buf) >= zstdWhole:
+			return err
+		}
+		size = min(4*cap(d.buf), zstdWhole)
 	}
-	wideZstd.Lock()
-	d.wide = wide
-	return wide.Reset(block)
 }
 
-func newZstdDecoder(window uint64) (*zstd.Decoder, error) {
-	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxWindow(window), zstd.WithDecoderMaxMemory(window+1<<20))
-}
-
-func (d *zstdDecoder) Read(p []byte) (int, error) {
-	if d.wide != nil {
-		return d.wide.Read(p)
+// open makes a stream of the block.
+func (d *zstdDecoder) open(block []byte, window uint64) (err error) {
+	d.block.Reset(block)
+	if window > zstdUsualWindow {
+		stream, err := newZstdDecoder(zstdWideWindow)
+		if err != nil {
+			return err
+		}
+		wideZstd.Lock()
+		d.wide, d.from = true, stream
+		return stream.Reset(&d.block)
 	}
-	return d.usual.Read(p)
+	if d.stream == nil {
+		if d.stream, err = newZstdDecoder(zstdUsualWindow); err != nil {
+			return err
+		}
+	}
+	d.from = d.stream
+	return d.stream.Reset(&d.block)
 }
 
-func (d *zstdDecoder) reusable() bool {
-	if d.wide != nil {
-		d.wide = nil
+func newZstdDecoder(window uint64, more ...zstd.DOption) (*zstd.Decoder, error) {
+	return zstd.NewReader(nil, append(more, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(window))...)
+}
+
+func (d *zstdDecoder) Read(p []byte) (int, error) { return d.from.Read(p) }
+
+func (d *zstdDecoder) close() (reusable bool) {
+	if d.wide {
+		d.wide = false
 		wideZstd.Unlock()
 	}
-	return d.usual != nil && d.usual.Reset(nil) == nil
+	d.from = nil
+	d.block.Reset(nil)
+	d.plain.Reset(nil)
+	return d.stream == nil || d.stream.Reset(nil) == nil
 }
 
 func appendZstd(dst []byte, level int, src []byte) ([]byte, error) {
