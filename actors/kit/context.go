@@ -69,5 +69,6 @@ func (x *Context) Stop(other Ref) {
 	other.cell.askToStop()
 }
 
-// Drained ends the draining that Drainer.Drain began; it may be called within Drain.
+// Drained ends the draining that Drainer.Drain began; it may be called within Drain. An actor that nobody asked to
+// stop ends itself with it.
 func (x *Context) Drained() { x.cell.drained = true }

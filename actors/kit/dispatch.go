@@ -10,8 +10,6 @@ import (
 // turnLength is how many messages an actor handles before it lets the scheduler choose again.
 const turnLength = 300
 
-var goroutines = actor.NewDefaultDispatcher(turnLength)
-
 func (s *System) dispatcherFor(p Props) actor.Dispatcher {
 	switch {
 	case s.stepwise != nil:
@@ -19,7 +17,7 @@ func (s *System) dispatcherFor(p Props) actor.Dispatcher {
 	case p.Dedicated:
 		return newDedicated()
 	default:
-		return goroutines
+		return s.workers
 	}
 }
 

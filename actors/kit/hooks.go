@@ -22,7 +22,7 @@ type caused struct {
 
 // markFor is the one branch of an untraced send.
 func (c *cell) markFor(m Message, cause trace.Context, sender *cell) mark {
-	if !c.system.tracer.Enabled() {
+	if !cause.Traced() && !c.system.tracer.Filtering() {
 		return nil
 	}
 	return c.markTraced(m, cause, sender)

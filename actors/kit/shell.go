@@ -30,6 +30,7 @@ func (s shell) Receive(pc actor.Context) {
 
 func (c *cell) begin(pc actor.Context) {
 	c.age++
+	c.drained, c.leaving = false, false
 	c.shell = pc
 	c.ctx = &Context{cell: c, age: c.age}
 	c.behavior = c.props.New()
@@ -53,15 +54,14 @@ func (c *cell) deliverBatch() {
 		}
 		c.current = nil
 		c.handled.Store(c.handled.Load() + 1)
-		if c.drained && !c.leaving {
-			c.leave()
-		}
+		c.leaveWhenDrained()
 		if c.pending.Load() > 0 {
 			break
 		}
 	}
 	if c.next == len(c.batch) {
 		c.endBatch()
+		c.leaveWhenDrained()
 	}
 }
 
@@ -103,8 +103,11 @@ func (c *cell) beginDrain() {
 	c.drained = true
 }
 
-// leave stops the children, youngest first, then the actor itself.
-func (c *cell) leave() {
+// leaveWhenDrained stops the children, youngest first, then the actor itself.
+func (c *cell) leaveWhenDrained() {
+	if !c.drained || c.leaving {
+		return
+	}
 	c.leaving = true
 	c.endBatch()
 	if len(c.children) == 0 {

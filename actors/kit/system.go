@@ -31,6 +31,7 @@ type System struct {
 	log        *slog.Logger
 	tracer     *trace.Tracer
 	stepwise   *Deterministic
+	workers    *pool
 	onGiveUp   func(GaveUp)
 	proto      *actor.ActorSystem
 	supervisor *strategy
@@ -56,7 +57,7 @@ func NewSystem(o Options) *System {
 		o.OnGiveUp = func(GaveUp) {}
 	}
 	s := &System{
-		clock: o.Clock, log: o.Log, tracer: o.Trace, stepwise: o.Dispatcher, onGiveUp: o.OnGiveUp,
+		clock: o.Clock, log: o.Log, tracer: o.Trace, stepwise: o.Dispatcher, workers: &pool{}, onGiveUp: o.OnGiveUp,
 		cells: make(map[string]*cell), kinds: make(map[string]*kindStats),
 	}
 	s.supervisor = &strategy{s}
@@ -87,6 +88,7 @@ func (s *System) Shutdown(ctx context.Context) error {
 		}
 	}
 	s.proto.Shutdown()
+	s.workers.close()
 	return nil
 }
 

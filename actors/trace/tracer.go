@@ -23,9 +23,11 @@ type Options struct {
 // Tracer decides what is traced and collects finished spans. It is safe for concurrent use.
 type Tracer struct {
 	opts Options
-	// on is the one branch that untraced messages pay for; it is set exactly when rule would trace anything.
-	on       atomic.Bool
-	rule     atomic.Pointer[Rule]
+	rule atomic.Pointer[Rule]
+	// What rule asks for: oneIn is asked at each request, filtering at each message that no traced one caused.
+	oneIn     atomic.Uint64
+	filtering atomic.Bool
+
 	ids      atomic.Uint64
 	requests atomic.Uint64
 
@@ -44,14 +46,15 @@ func New(opts Options) *Tracer {
 	return t
 }
 
-// Enabled tells whether anything is traced at present.
-func (t *Tracer) Enabled() bool { return t.on.Load() }
-
-// SetRule replaces what is traced from now on. Traces under way go on to their end unless tracing is turned off.
+// SetRule replaces what is traced from now on. Traces under way go on to their end.
 func (t *Tracer) SetRule(r Rule) {
 	t.rule.Store(&r)
-	t.on.Store(r.OneIn > 0 || len(r.Filters) > 0)
+	t.oneIn.Store(uint64(max(r.OneIn, 0)))
+	t.filtering.Store(len(r.Filters) > 0)
 }
+
+// Filtering tells whether a message that no traced one caused may have to be traced; see Admit.
+func (t *Tracer) Filtering() bool { return t.filtering.Load() }
 
 // Rule is what is traced at present.
 func (t *Tracer) Rule() Rule { return *t.rule.Load() }
@@ -59,10 +62,7 @@ func (t *Tracer) Rule() Rule { return *t.rule.Load() }
 // Start begins a trace for a request that enters the broker, if it is sampled; otherwise the Activity is empty and all
 // of its methods do nothing. The receiver is who handles the request (a connection), the kind is the request's.
 func (t *Tracer) Start(receiver, kind string) Activity {
-	if !t.on.Load() {
-		return Activity{}
-	}
-	oneIn := uint64(t.rule.Load().OneIn)
+	oneIn := t.oneIn.Load()
 	if oneIn == 0 || t.requests.Add(1)%oneIn != 0 {
 		return Activity{}
 	}
