@@ -110,3 +110,6 @@ func expectCode(t *testing.T, got, want int16) {
 
 // now is the time as records carry it: milliseconds since 1970.
 func now() int64 { return time.Now().UnixMilli() }
+
+// began is one time for records that are to be the same in every topic, new enough to outlive retention.
+var began = now()

@@ -13,12 +13,12 @@ import (
 
 const fetchByName, fetchByID = 12, 18
 
-// filled makes a topic whose partition 0 holds n batches of one record each.
+// filled makes a topic whose partition 0 holds n batches of one record each, the same in every topic.
 func filled(t *testing.T, address string, n int) topic {
 	t.Helper()
 	conn, to := wire.Dial(t, address), createTopic(t, address, 1)
 	for i := range n {
-		got := produce(conn, produceRequest(nameVersion, to, -1, wire.Values(now(), string(rune('a'+i))).Bytes()))
+		got := produce(conn, produceRequest(nameVersion, to, -1, wire.Values(began, string(rune('a'+i))).Bytes()))
 		if got.ErrorCode != 0 || got.BaseOffset != int64(i) {
 			t.Fatalf("batch %d: error %d, offset %d", i, got.ErrorCode, got.BaseOffset)
 		}
