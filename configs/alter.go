@@ -1,6 +1,13 @@
 package configs
 
-import "errors"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"troupe/codec/kerr"
+)
 
 // Op is an operation of IncrementalAlterConfigs (KIP-339); the numbers are the protocol's.
 type Op int8
@@ -20,23 +27,134 @@ type Change struct {
 	Value *string
 }
 
-// AlterTopic applies changes to a topic's overrides and gives the new ones; nothing is changed on an error, which
-// carries its code (40 or 42, as Kafka 4.3.1 answers).
+// The errors carry codes and texts as Kafka 4.3.1 answers them: 40 for a value that a topic does not take, 42 for a
+// broker's and for a request that makes no sense.
+func invalidConfig(format string, args ...any) error {
+	return &kerr.Error{Code: kerr.InvalidConfig, Detail: fmt.Sprintf(format, args...)}
+}
+
+func invalidRequest(format string, args ...any) error {
+	return &kerr.Error{Code: kerr.InvalidRequest, Detail: fmt.Sprintf(format, args...)}
+}
+
+// AlterTopic applies changes to a topic's overrides and gives the new ones; nothing is changed on an error.
 func (l Layers) AlterTopic(overrides map[string]string, changes []Change) (map[string]string, error) {
-	return nil, errors.New("topic configuration is not altered yet")
+	if err := sensible(changes); err != nil {
+		return nil, err
+	}
+	next := cloned(overrides)
+	for _, c := range changes {
+		key := topicIndex()[c.Key]
+		if key.Type != List && (c.Op == Append || c.Op == Subtract) {
+			name := map[Op]string{Append: "APPEND", Subtract: "SUBTRACT"}[c.Op]
+			return nil, invalidConfig("Can't %s to key %s because its type is not LIST.", name, c.Key)
+		}
+		apply(next, c, key.Default)
+	}
+	return next, l.checkTopic(next)
 }
 
-// CheckTopic checks the overrides of a topic that is created, or whose configuration is replaced.
-func (l Layers) CheckTopic(overrides map[string]*string) error {
-	return errors.New("topic configuration is not checked yet")
+// CheckTopic checks the overrides of a topic that is created, or whose configuration is replaced, and gives them
+// without their nulls, which are refused.
+func (l Layers) CheckTopic(overrides map[string]*string) (map[string]string, error) {
+	given := map[string]string{}
+	var nulls []string
+	for name, value := range overrides {
+		if value == nil {
+			nulls = append(nulls, name)
+			continue
+		}
+		given[name] = *value
+	}
+	if len(nulls) > 0 {
+		slices.Sort(nulls)
+		return nil, invalidConfig("Null value not supported for topic configs: %s", strings.Join(nulls, ","))
+	}
+	return given, l.checkTopic(given)
 }
 
-// AlterBroker applies changes to the dynamic configuration of this broker.
-func (l Layers) AlterBroker(changes []Change) (map[string]string, error) {
-	return nil, errors.New("broker configuration is not altered yet")
+func (l Layers) checkTopic(overrides map[string]string) error {
+	names := slices.Sorted(maps.Keys(overrides))
+	for _, name := range names {
+		if _, known := topicIndex()[name]; !known {
+			return invalidConfig("Unknown topic config name: %s", name)
+		}
+	}
+	for _, name := range names {
+		key := topicIndex()[name]
+		if err := key.admit(overrides[name]); err != nil {
+			return invalidConfig("%v", err)
+		}
+	}
+	t, err := l.Topic(overrides)
+	if err != nil {
+		return invalidConfig("%v", err)
+	}
+	if t.MinCompactionLag > t.MaxCompactionLag {
+		return invalidConfig("conflict topic config setting min.compaction.lag.ms (%d) > max.compaction.lag.ms (%d)",
+			t.MinCompactionLag.Milliseconds(), t.MaxCompactionLag.Milliseconds())
+	}
+	return nil
 }
 
-// AlterDefaults applies changes to the dynamic configuration of all brokers.
-func (l Layers) AlterDefaults(changes []Change) (map[string]string, error) {
-	return nil, errors.New("broker configuration is not altered yet")
+// admit checks a value by type and rule, and refuses all but the default of a key that is refused.
+func (k Key) admit(text string) error {
+	v, err := k.parse(text)
+	if err != nil || k.Effect != Refused || text == "" {
+		return err
+	}
+	if initial, err := k.parse(k.Default); err == nil && !k.Null && shown(v) == shown(initial) {
+		return nil
+	}
+	if k.Sensitive() {
+		text = "[hidden]"
+	}
+	return &ValueError{k.Name, strings.TrimSpace(text), "refused, because " + k.Reason}
+}
+
+// sensible refuses what no resource takes.
+func sensible(changes []Change) error {
+	seen := map[string]bool{}
+	for _, c := range changes {
+		if seen[c.Key] {
+			return invalidRequest("Error due to duplicate config keys")
+		}
+		seen[c.Key] = true
+	}
+	for _, c := range changes {
+		if c.Op < Set || c.Op > Subtract {
+			return invalidRequest("Unknown operation type %d", c.Op)
+		}
+		if c.Value == nil && c.Op != Delete {
+			return invalidRequest("Null value not supported for : %s", c.Key)
+		}
+	}
+	return nil
+}
+
+// apply changes one key. A list that is not set starts from its default; elements it has are not appended again.
+func apply(values map[string]string, c Change, initial string) {
+	current, set := values[c.Key]
+	if !set {
+		current = initial
+	}
+	switch c.Op {
+	case Set:
+		values[c.Key] = *c.Value
+	case Delete:
+		delete(values, c.Key)
+	case Append:
+		values[c.Key] = strings.Join(splitList(strings.Trim(current+","+*c.Value, ",")), ",")
+	case Subtract:
+		gone := splitList(*c.Value)
+		left := slices.DeleteFunc(splitList(current), func(s string) bool { return slices.Contains(gone, s) })
+		values[c.Key] = strings.Join(left, ",")
+	}
+}
+
+func cloned(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return maps.Clone(m)
 }

@@ -96,9 +96,6 @@ type Quorum struct {
 	Voters          []Voter
 	Bootstrap       []Endpoint
 	ElectionTimeout time.Duration `key:"controller.quorum.election.timeout.ms"`
-	FetchTimeout    time.Duration `key:"controller.quorum.fetch.timeout.ms"`
-	AppendLinger    time.Duration `key:"controller.quorum.append.linger.ms"`
-	RequestTimeout  time.Duration `key:"controller.quorum.request.timeout.ms"`
 }
 
 // Metadata is the metadata log: when it is checkpointed, rolled and deleted.

@@ -69,7 +69,7 @@ type Key struct {
 	Effect     Effect
 	Reason     string
 	Doc        string
-	Internal   bool // DescribeConfigs of Kafka 4.3 leaves it out: internal, or of 4.4
+	Internal   bool // DescribeConfigs of Kafka 4.3 leaves it out: internal, of 4.4, or of before 4.0
 	Own        bool // Kafka has no such key
 }
 

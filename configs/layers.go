@@ -1,21 +1,111 @@
 package configs
 
-import "errors"
+import "slices"
 
 // Layers are the values below a topic's overrides, by key: those that Load found, and those that the metadata log
-// holds for all brokers and for this one.
+// holds for all brokers and for this one. The maps are read, never written.
 type Layers struct {
 	Static  map[string]string
 	Default map[string]string
 	Broker  map[string]string
+
+	// Hostname is what a listener on every address advertises when advertised.listeners does not say.
+	Hostname string
 }
 
-// Topic resolves a topic's configuration under its overrides.
+// Initial gives the dynamic defaults that a new cluster starts with. With eligible leader replicas (KIP-966) all
+// brokers must agree on min.insync.replicas, so it is recorded when the cluster is made.
+func (l Layers) Initial() map[string]string {
+	const key = "min.insync.replicas"
+	text, _ := l.text(key)
+	if text == nil {
+		return map[string]string{key: brokerKeys()[key].Default}
+	}
+	return map[string]string{key: *text}
+}
+
+// text is the strongest value set for a broker key, as it was written; nil when none is. Where a dynamic layer sets
+// another key of the same meaning, weaker layers' values of this one no longer count: Kafka drops them.
+func (l Layers) text(key string) (*string, Source) {
+	for _, layer := range l.layers() {
+		if v, set := layer.values[key]; set {
+			return &v, layer.source
+		}
+		if layer.source == StaticSource {
+			break
+		}
+		for _, group := range synonymGroups {
+			if _, set := layer.values[group[0]]; set && slices.Contains(group[1:], key) {
+				return nil, DefaultSource
+			}
+		}
+	}
+	return nil, DefaultSource
+}
+
+type layer struct {
+	values map[string]string
+	source Source
+}
+
+// layers lists them from the strongest on.
+func (l Layers) layers() []layer {
+	return []layer{{l.Broker, DynamicBrokerSource}, {l.Default, DynamicDefaultSource}, {l.Static, StaticSource}}
+}
+
+// value is the parsed value of a broker key; nil is null.
+func (l Layers) value(name string) (any, Key, error) {
+	key := brokerKeys()[name]
+	text, _ := l.text(name)
+	if text == nil {
+		if key.Null {
+			return nil, key, nil
+		}
+		text = &key.Default
+	}
+	v, err := key.parse(*text)
+	return v, key, err
+}
+
+// Topic resolves a topic's configuration under its overrides. An error names a stored value that does not parse.
 func (l Layers) Topic(overrides map[string]string) (Topic, error) {
-	return Topic{}, errors.New("topic configuration is not resolved yet")
+	var t Topic
+	err := decode(&t, func(name string) (any, Key, error) { return l.topicValue(name, overrides) })
+	if err != nil {
+		return Topic{}, err
+	}
+	if v, _, err := l.topicValue("internal.segment.bytes", overrides); err == nil && v != nil {
+		t.SegmentBytes = int32(v.(int64))
+	}
+	return t, nil
 }
 
-// Resolve parses the configuration of the broker as the layers give it.
-func (l Layers) Resolve() (Broker, error) {
-	return Broker{}, errors.New("broker configuration is not resolved yet")
+// topicValue is the parsed value of a topic key: the override, or the first broker key behind it that has a value.
+func (l Layers) topicValue(name string, overrides map[string]string) (any, Key, error) {
+	key := topicIndex()[name]
+	if text, set := overrides[name]; set {
+		v, err := key.parse(text)
+		return v, key, err
+	}
+	for _, behind := range topicSynonyms[name] {
+		v, _, err := l.value(behind.name)
+		if err != nil {
+			return nil, key, err
+		}
+		if v == nil {
+			continue
+		}
+		if n, whole := v.(int64); whole {
+			v = n * behind.factor
+			if name == "retention.ms" && n < 0 {
+				v = int64(-1) // any negative number of hours, minutes or milliseconds is "for ever"
+			}
+		}
+		return v, key, nil
+	}
+	if key.Null {
+		return nil, key, nil
+	}
+	v, err := key.parse(key.Default)
+	return v, key, err
 }

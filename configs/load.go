@@ -1,14 +1,21 @@
 package configs
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
 
 // Options says what Load reads. Environment has the form of os.Environ, Set that of --set: key=value.
 type Options struct {
-	File        string // YAML, or a server.properties; empty takes the embedded default
+	File        string // YAML (.yaml, .yml), else a server.properties; empty takes the embedded default
 	Environment []string
 	Set         []string
 	DataDir     string // where the embedded default keeps data; empty takes the user's data directory
-	Hostname    string // advertised for listeners on every address; empty asks the system
+	Hostname    string // advertised by listeners on every address; empty asks the system
 }
 
 // Unused is a key that was set and has no effect.
@@ -26,5 +33,171 @@ type Loaded struct {
 	Embedded bool
 }
 
-// Load reads the static configuration. Its errors name the key, the value, where it stands and what was expected.
-func Load(o Options) (*Loaded, error) { return nil, errors.New("configuration is not loaded yet") }
+// setting is a value and where it stands: "file:line", a variable, --set, or the embedded default.
+type setting struct {
+	value  string
+	origin string
+}
+
+// settings are by key. A later source replaces what an earlier one set.
+type settings map[string]setting
+
+const embedded = "the embedded default"
+
+// Load reads the static configuration: the file or the embedded default, over it the environment, over that --set.
+// Its error holds every mistake found; each names the key, the value, where it stands and what was expected.
+func Load(o Options) (*Loaded, error) {
+	all, err := o.read()
+	if err != nil {
+		return nil, err
+	}
+	if err := all.check(); err != nil {
+		return nil, err
+	}
+	out := &Loaded{Layers: Layers{Static: map[string]string{}, Hostname: o.Hostname}, Embedded: o.File == ""}
+	for key, s := range all {
+		out.Layers.Static[key] = s.value
+	}
+	if out.Layers.Hostname == "" {
+		out.Layers.Hostname = hostname()
+	}
+	out.Broker, err = out.Layers.Resolve()
+	if err != nil {
+		return nil, all.located(err)
+	}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if k := brokerKeys()[key]; k.Effect == Accepted && all[key].origin != embedded {
+			out.Unused = append(out.Unused, Unused{key, all[key].origin, k.Reason})
+		}
+	}
+	return out, nil
+}
+
+func (o Options) read() (settings, error) {
+	all := settings{}
+	var errs []error
+	for _, source := range []func() (settings, error){o.readFile, o.readEnvironment, o.readSet} {
+		found, err := source()
+		errs = append(errs, err)
+		maps.Copy(all, found)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if o.File == "" {
+		if err := all.addDataDir(o.DataDir); err != nil {
+			return nil, err
+		}
+	}
+	all.alias("broker.id", "node.id")
+	return all, nil
+}
+
+func (o Options) readFile() (settings, error) {
+	if o.File == "" {
+		return embeddedDefault(), nil
+	}
+	content, err := os.ReadFile(o.File)
+	if err != nil {
+		return nil, fmt.Errorf("configuration file: %w", err)
+	}
+	if strings.HasSuffix(o.File, ".yaml") || strings.HasSuffix(o.File, ".yml") {
+		return parseYAML(o.File, content)
+	}
+	return parseProperties(o.File, content)
+}
+
+// readEnvironment takes TROUPE_LOG_RETENTION_HOURS for log.retention.hours. A variable with the prefix that names no
+// key is a mistake, as it would be in a file.
+func (o Options) readEnvironment() (settings, error) {
+	const prefix = "TROUPE_"
+	found := settings{}
+	var errs []error
+	for _, pair := range o.Environment {
+		name, value, _ := strings.Cut(pair, "=")
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		key := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, prefix)), "_", ".")
+		if _, known := brokerKeys()[key]; !known {
+			errs = append(errs, fmt.Errorf("environment: %s=%s stands for the key %s, which is not known%s", name, value, key, suggestion(key)))
+			continue
+		}
+		found[key] = setting{value, "environment: " + name}
+	}
+	return found, errors.Join(errs...)
+}
+
+func (o Options) readSet() (settings, error) {
+	found := settings{}
+	var errs []error
+	for _, pair := range o.Set {
+		key, value, ok := strings.Cut(pair, "=")
+		if key = strings.TrimSpace(key); !ok || key == "" {
+			errs = append(errs, fmt.Errorf("--set %s: expected key=value", pair))
+			continue
+		}
+		found[key] = setting{strings.TrimSpace(value), "--set"}
+	}
+	return found, errors.Join(errs...)
+}
+
+// alias gives a key the value of its older name, when only that is set; when both are, Resolve compares them. Kafka
+// shows both.
+func (s settings) alias(older, key string) {
+	old, has := s[older]
+	if now, set := s[key]; has && (!set || now.origin == embedded) {
+		s[key] = old
+	} else if set && !has {
+		s[older] = now
+	}
+}
+
+// check looks at every setting by itself.
+func (s settings) check() error {
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(s)) {
+		if err := s.checkOne(key); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s settings) checkOne(name string) error {
+	value, origin := s[name].value, s[name].origin
+	if base, override := listenerOverride(name); override {
+		return fmt.Errorf("%s: %s=%s: settings of a single listener are not available; set %s for all of them", origin, name, value, base)
+	}
+	key, known := brokerKeys()[name]
+	if !known {
+		return fmt.Errorf("%s: %s=%s: the key is not known%s", origin, name, value, suggestion(name))
+	}
+	if err := key.admit(value); err != nil {
+		if key.Effect == Refused {
+			return fmt.Errorf("%s: %w", origin, err)
+		}
+		return fmt.Errorf("%s: %w; expected %s", origin, err, key.expectation())
+	}
+	return nil
+}
+
+// located puts where the value stands before an error of Resolve.
+func (s settings) located(err error) error {
+	var together *SettingError
+	if !errors.As(err, &together) {
+		return err
+	}
+	if at, set := s[together.Key]; set {
+		return fmt.Errorf("%s: %w", at.origin, err)
+	}
+	return fmt.Errorf("default of %w", err)
+}
+
+// hostname falls back to this machine's own name for itself.
+func hostname() string {
+	if name, err := os.Hostname(); err == nil {
+		return name
+	}
+	return "localhost"
+}

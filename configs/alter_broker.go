@@ -1,0 +1,107 @@
+package configs
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// AlterBroker applies changes to the dynamic configuration of this broker and gives the new one.
+func (l Layers) AlterBroker(changes []Change) (map[string]string, error) {
+	return l.alter(l.Broker, changes, false)
+}
+
+// AlterDefaults applies changes to the dynamic configuration of all brokers.
+func (l Layers) AlterDefaults(changes []Change) (map[string]string, error) {
+	return l.alter(l.Default, changes, true)
+}
+
+func (l Layers) alter(current map[string]string, changes []Change, all bool) (map[string]string, error) {
+	if err := sensible(changes); err != nil {
+		return nil, err
+	}
+	next := cloned(current)
+	for _, c := range changes {
+		key := brokerKeys()[c.Key]
+		if key.Type != List && (c.Op == Append || c.Op == Subtract) {
+			name := map[Op]string{Append: "append", Subtract: "subtract"}[c.Op]
+			return nil, invalidConfig("Config value %s is not allowed for config key: %s", name, c.Key)
+		}
+		if err := agreed(c, all); err != nil {
+			return nil, err
+		}
+		apply(next, c, key.Default)
+	}
+	return next, l.CheckBroker(next, all)
+}
+
+// agreed keeps min.insync.replicas one for all brokers (KIP-966, the codes as measured).
+func agreed(c Change, all bool) error {
+	switch {
+	case c.Key != "min.insync.replicas":
+		return nil
+	case !all:
+		return invalidConfig("Broker-level min.insync.replicas cannot be altered while ELR is enabled.")
+	case c.Op == Delete:
+		return invalidConfig("Cluster-level min.insync.replicas cannot be removed while ELR is enabled.")
+	}
+	return nil
+}
+
+// CheckBroker checks a whole dynamic configuration of this broker, or with all that of all brokers. It lets through
+// what no table knows, as Kafka does, where it may be a plugin's.
+func (l Layers) CheckBroker(values map[string]string, all bool) error {
+	names := slices.Sorted(maps.Keys(values))
+	if bad := modes(names, func(k Key) bool { return k.Mode == ReadOnly }); bad != "" {
+		return invalidRequest("Cannot update these configs dynamically: [%s]", bad)
+	}
+	if bad := modes(names, func(k Key) bool { return all && k.Mode == PerBroker }); bad != "" {
+		return invalidRequest("Cannot update these configs at default cluster level, broker id must be specified: [%s]", bad)
+	}
+	for _, name := range names {
+		if base, override := listenerOverride(name); override {
+			return invalidRequest("%s: settings of a single listener are not available; set %s for all of them", name, base)
+		}
+		key, known := brokerKeys()[name]
+		if !known {
+			continue
+		}
+		if err := key.admit(values[name]); err != nil {
+			return invalidRequest("%v", err)
+		}
+	}
+	return l.resolvable(values, all)
+}
+
+// resolvable tries the new values in place, for what only shows when keys meet, such as listeners.
+func (l Layers) resolvable(values map[string]string, all bool) error {
+	if all {
+		l.Default = values
+	} else {
+		l.Broker = values
+	}
+	_, err := l.Resolve()
+	var bad *SettingError
+	if errors.As(err, &bad) {
+		return invalidRequest("%s=%s: %s", bad.Key, bad.Value, bad.Want)
+	}
+	return nil
+}
+
+func modes(names []string, bad func(Key) bool) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(names), func(n string) bool {
+		k, known := brokerKeys()[n]
+		return !known || !bad(k)
+	}), ", ")
+}
+
+// listenerOverride splits listener.name.NAME.KEY; in Kafka it sets a key for one listener.
+func listenerOverride(name string) (base string, found bool) {
+	rest, found := strings.CutPrefix(name, "listener.name.")
+	if !found {
+		return "", false
+	}
+	_, base, found = strings.Cut(rest, ".")
+	return base, found
+}

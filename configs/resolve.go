@@ -1,0 +1,150 @@
+package configs
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// SettingError is a setting that makes no sense with the others.
+type SettingError struct {
+	Key   string
+	Value string
+	Want  string
+}
+
+func (e *SettingError) Error() string { return fmt.Sprintf("%s=%s: %s", e.Key, e.Value, e.Want) }
+
+func (l Layers) wrong(key, format string, args ...any) error {
+	value := ""
+	if v, _, err := l.value(key); err == nil && v != nil {
+		value = shown(v)
+	}
+	return &SettingError{key, value, fmt.Sprintf(format, args...)}
+}
+
+// Resolve parses the configuration of the broker as the layers give it and checks its parts against each other. The
+// error is a *ValueError or a *SettingError.
+func (l Layers) Resolve() (Broker, error) {
+	var b Broker
+	if err := decode(&b, l.value); err != nil {
+		return Broker{}, err
+	}
+	for _, step := range []func(*Broker) error{l.resolveNode, l.resolveDirs, l.resolveQuorum, l.resolveListeners, l.resolveConnections} {
+		if err := step(&b); err != nil {
+			return Broker{}, err
+		}
+	}
+	return b, l.checkTopicDefaults()
+}
+
+func (l Layers) resolveNode(b *Broker) error {
+	if v, _, _ := l.value("node.id"); v == nil {
+		return l.wrong("node.id", "expected the number of this node, at least 0; every node of a cluster has its own")
+	}
+	if old, _ := l.text("broker.id"); old != nil && *old != "-1" && *old != strconv.Itoa(int(b.NodeID)) {
+		return l.wrong("broker.id", "expected the same number as node.id, which is %d", b.NodeID)
+	}
+	if roles := l.list("process.roles"); len(roles) == 1 {
+		return l.wrong("process.roles", "expected broker,controller: this version is a cluster of one node with both roles")
+	}
+	return nil
+}
+
+func (l Layers) resolveDirs(b *Broker) error {
+	b.LogDirs = l.list("log.dirs")
+	if len(b.LogDirs) == 0 {
+		b.LogDirs = l.list("log.dir")
+	}
+	if len(b.LogDirs) == 0 || slices.Contains(b.LogDirs, "") {
+		return l.wrong("log.dirs", "expected directories between commas, none of them empty")
+	}
+	b.MetadataDir = b.LogDirs[0]
+	if dir, _ := l.text("metadata.log.dir"); dir != nil && *dir != "" {
+		b.MetadataDir = *dir
+	}
+	return nil
+}
+
+func (l Layers) resolveQuorum(b *Broker) error {
+	for _, s := range l.list("controller.quorum.voters") {
+		v, err := parseVoter(s)
+		if err != nil {
+			return l.wrong("controller.quorum.voters", "%v", err)
+		}
+		b.Quorum.Voters = append(b.Quorum.Voters, v)
+	}
+	for _, s := range l.list("controller.quorum.bootstrap.servers") {
+		e, err := parseEndpoint(s)
+		if err != nil {
+			return l.wrong("controller.quorum.bootstrap.servers", "%v", err)
+		}
+		b.Quorum.Bootstrap = append(b.Quorum.Bootstrap, e)
+	}
+	if len(b.Quorum.Voters) > 1 || len(b.Quorum.Bootstrap) > 1 {
+		key := "controller.quorum.voters"
+		if len(b.Quorum.Voters) <= 1 {
+			key = "controller.quorum.bootstrap.servers"
+		}
+		return l.wrong(key, "expected this node alone: this version is a cluster of one node")
+	}
+	if len(b.Quorum.Voters) == 1 && b.Quorum.Voters[0].ID != b.NodeID {
+		return l.wrong("controller.quorum.voters", "expected node.id, which is %d, among the voters", b.NodeID)
+	}
+	return nil
+}
+
+func (l Layers) resolveConnections(b *Broker) error {
+	const key = "max.connections.per.ip.overrides"
+	b.Socket.PerAddress = map[string]int32{}
+	for _, pair := range splitList(l.string(key)) {
+		colon := strings.LastIndexByte(pair, ':')
+		n, err := strconv.ParseInt(pair[colon+1:], 10, 32)
+		if colon <= 0 || err != nil || n < 0 {
+			return l.wrong(key, "%q: expected HOST:NUMBER between commas", pair)
+		}
+		b.Socket.PerAddress[strings.Trim(pair[:colon], "[]")] = int32(n)
+	}
+	for _, key := range []string{"socket.send.buffer.bytes", "socket.receive.buffer.bytes"} {
+		if v, _, _ := l.value(key); v.(int64) < -1 || v == int64(0) {
+			return l.wrong(key, "expected a number of bytes, or -1 for the system's own")
+		}
+	}
+	if b.Membership.Heartbeat > b.Membership.SessionTimeout {
+		return l.wrong("broker.heartbeat.interval.ms", "expected no more than broker.session.timeout.ms, which is %d",
+			b.Membership.SessionTimeout.Milliseconds())
+	}
+	return nil
+}
+
+func (l Layers) checkTopicDefaults() error {
+	t, err := l.Topic(nil)
+	if err != nil {
+		return err
+	}
+	if t.MinCompactionLag > t.MaxCompactionLag {
+		return l.wrong("log.cleaner.min.compaction.lag.ms", "expected no more than log.cleaner.max.compaction.lag.ms, which is %d",
+			t.MaxCompactionLag.Milliseconds())
+	}
+	if t.Retention == 0 {
+		for _, key := range []string{"log.retention.ms", "log.retention.minutes", "log.retention.hours"} {
+			if v, _, _ := l.value(key); v != nil {
+				return l.wrong(key, "expected at least 1, or -1 to keep records for ever")
+			}
+		}
+	}
+	return nil
+}
+
+func (l Layers) list(key string) []string {
+	v, _, _ := l.value(key)
+	list, _ := v.([]string)
+	return list
+}
+
+func (l Layers) string(key string) string {
+	v, _, _ := l.value(key)
+	s, _ := v.(string)
+	return s
+}

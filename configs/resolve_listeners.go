@@ -1,0 +1,119 @@
+package configs
+
+import (
+	"slices"
+	"strings"
+)
+
+// resolveListeners builds the listeners from four keys: addresses, protocols, which ones are the controllers', and
+// what is advertised. The rules are Kafka's; where Kafka would look a host up, Hostname is used.
+func (l Layers) resolveListeners(b *Broker) error {
+	addresses, err := parseNamed(l.list("listeners"))
+	if err != nil {
+		return l.wrong("listeners", "%v", err)
+	}
+	protocols, err := l.protocols()
+	if err != nil {
+		return err
+	}
+	controllers := upper(l.list("controller.listener.names"))
+	for i, a := range addresses {
+		for _, before := range addresses[:i] {
+			if before.name == a.name {
+				return l.wrong("listeners", "expected different names, and %s is there twice", a.name)
+			}
+			if clash(before.Endpoint, a.Endpoint) {
+				return l.wrong("listeners", "expected different ports, and %s and %s both want %d", before.name, a.name, a.Port)
+			}
+		}
+		protocol, known := protocols[a.name]
+		if !known {
+			return l.wrong("listener.security.protocol.map", "expected a protocol for the listener %s", a.name)
+		}
+		if protocol != "PLAINTEXT" {
+			return l.wrong("listeners", "%s would speak %s, and %s", a.name, protocol, noTLS)
+		}
+		b.Listeners = append(b.Listeners, Listener{Name: a.name, Protocol: protocol, Bind: a.Endpoint,
+			Controller: slices.Contains(controllers, a.name)})
+	}
+	if len(controllers) > 0 && !slices.ContainsFunc(b.Listeners, func(x Listener) bool { return x.Controller }) {
+		return l.wrong("controller.listener.names", "expected one of the names in listeners")
+	}
+	if err := l.advertise(b); err != nil {
+		return err
+	}
+	return l.resolveInterBroker(b)
+}
+
+// protocols maps listener names. A controller listener is PLAINTEXT unless the map was set.
+func (l Layers) protocols() (map[string]string, error) {
+	const key = "listener.security.protocol.map"
+	protocols, err := parseProtocols(l.string(key))
+	if err != nil {
+		return nil, l.wrong(key, "%v", err)
+	}
+	if set, _ := l.text(key); set == nil {
+		for _, name := range upper(l.list("controller.listener.names")) {
+			if _, known := protocols[name]; !known {
+				protocols[name] = "PLAINTEXT"
+			}
+		}
+	}
+	return protocols, nil
+}
+
+// advertise says what clients are told: what is given, else what is bound. A controller's address may be told too.
+func (l Layers) advertise(b *Broker) error {
+	key := "advertised.listeners"
+	given, err := parseNamed(l.list(key))
+	if err != nil {
+		return l.wrong(key, "%v", err)
+	}
+	if len(given) == 0 {
+		key = "listeners"
+		for _, x := range b.Listeners {
+			given = append(given, named{x.Name, x.Bind})
+		}
+	}
+	for _, a := range given {
+		i := slices.IndexFunc(b.Listeners, func(x Listener) bool { return x.Name == a.name })
+		if i < 0 {
+			return l.wrong(key, "expected names that are in listeners, and %s is not", a.name)
+		}
+		switch {
+		case a.Host == "":
+			a.Host = l.Hostname
+		case everywhere(a.Host) && !b.Listeners[i].Controller:
+			return l.wrong(key, "%s cannot be connected to; expected advertised.listeners=%s://HOST:%d with a host that clients reach",
+				a.Host, a.name, a.Port)
+		}
+		b.Listeners[i].Advertised = a.Endpoint
+	}
+	return nil
+}
+
+func (l Layers) resolveInterBroker(b *Broker) error {
+	const key, byProtocol = "inter.broker.listener.name", "security.inter.broker.protocol"
+	b.InterBroker = strings.ToUpper(l.string(key))
+	protocol, _ := l.text(byProtocol)
+	if b.InterBroker != "" && protocol != nil {
+		return l.wrong(key, "expected either this or %s", byProtocol)
+	}
+	named := key
+	if b.InterBroker == "" {
+		b.InterBroker, named = l.string(byProtocol), byProtocol
+	}
+	for _, x := range b.Listeners {
+		if x.Name == b.InterBroker && !x.Controller && x.Advertised.Host != "" {
+			return nil
+		}
+	}
+	return l.wrong(named, "expected the name of an advertised listener for brokers, and %s is none; set %s", b.InterBroker, key)
+}
+
+func upper(names []string) []string {
+	for i := range names {
+		names[i] = strings.ToUpper(names[i])
+	}
+	return names
+}

@@ -1,0 +1,58 @@
+package configs
+
+import "strings"
+
+// suggestion names the known key that is nearest to an unknown one, when one is near enough to be meant.
+func suggestion(unknown string) string {
+	nearest, least := "", len(unknown)/3+1
+	for _, name := range brokerKeys().names() {
+		if d := distance(unknown, name); d < least {
+			nearest, least = name, d
+		}
+	}
+	if nearest == "" {
+		if _, topic := topicIndex()[unknown]; topic {
+			return "; it is a topic's key, and the broker's is " + topicSynonyms[unknown][0].name
+		}
+		return "; docs/configs.md lists all keys"
+	}
+	return "; " + nearest + " may be meant"
+}
+
+// distance counts the letters to add, drop or change (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// expectation says in words what a key takes.
+func (k Key) expectation() string {
+	kind := map[Type]string{Boolean: "true or false", String: "a text", Int: "a whole number", Short: "a whole number", Long: "a whole number",
+		Double: "a number", List: "texts between commas", Class: "a class name", Password: "a secret"}[k.Type]
+	parts := []string{kind}
+	if k.Unit != "" {
+		parts[0] += " of " + k.Unit
+	}
+	if k.Valid.text != "" {
+		parts = append(parts, k.Valid.text)
+	}
+	if !k.Null && k.Default != "" {
+		parts = append(parts, "by default "+k.Default)
+	}
+	return strings.Join(parts, ", ")
+}

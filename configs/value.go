@@ -1,0 +1,119 @@
+package configs
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ValueError is a value that its key does not take. Its text is Kafka's.
+type ValueError struct {
+	Key   string
+	Value string
+	Want  string
+}
+
+func (e *ValueError) Error() string {
+	return fmt.Sprintf("Invalid value %s for configuration %s: %s", e.Value, e.Key, e.Want)
+}
+
+// parse reads a value by the key's type and checks it by the key's rule. It gives a bool, string, int64, float64 or
+// []string; the elements of a list are there once, in the order of the text.
+func (k Key) parse(text string) (any, error) {
+	v, want := k.Type.parse(text)
+	if want != "" {
+		return nil, &ValueError{k.Name, strings.TrimSpace(text), want}
+	}
+	if k.Valid.check == nil {
+		return v, nil
+	}
+	if c := k.Valid.check(v); c.want != "" {
+		return nil, &ValueError{k.Name, display(c.offender), c.want}
+	}
+	return v, nil
+}
+
+func (t Type) parse(text string) (v any, want string) {
+	trimmed := strings.TrimSpace(text)
+	switch t {
+	case Boolean:
+		if strings.EqualFold(trimmed, "true") || strings.EqualFold(trimmed, "false") {
+			return strings.EqualFold(trimmed, "true"), ""
+		}
+		return nil, "Expected value to be either true or false"
+	case Short, Int, Long:
+		bits := map[Type]int{Short: 16, Int: 32, Long: 64}[t]
+		n, err := strconv.ParseInt(trimmed, 10, bits)
+		if err != nil {
+			return nil, "Not a number of type " + t.javaName()
+		}
+		return n, ""
+	case Double:
+		f, err := strconv.ParseFloat(trimmed, 64)
+		if err != nil || math.IsNaN(f) {
+			return nil, "Not a number of type " + t.javaName()
+		}
+		return f, ""
+	case List:
+		return splitList(trimmed), ""
+	}
+	return text, ""
+}
+
+func (t Type) javaName() string {
+	return map[Type]string{Boolean: "BOOLEAN", String: "STRING", Int: "INT", Short: "SHORT", Long: "LONG", Double: "DOUBLE",
+		List: "LIST", Class: "CLASS", Password: "PASSWORD"}[t]
+}
+
+// splitList leaves out repeats, as Kafka 4.2 and later do.
+func splitList(text string) []string {
+	list := []string{}
+	if text == "" {
+		return list
+	}
+	for element := range strings.SplitSeq(text, ",") {
+		if element = strings.TrimSpace(element); !slices.Contains(list, element) {
+			list = append(list, element)
+		}
+	}
+	return list
+}
+
+// shown is the text of a parsed value as DescribeConfigs gives it.
+func shown(v any) string {
+	if list, ok := v.([]string); ok {
+		return strings.Join(list, ",")
+	}
+	return display(v)
+}
+
+// display is Java's text of a value, as complaints give it.
+func display(v any) string {
+	switch v := v.(type) {
+	case []string:
+		return "[" + strings.Join(v, ", ") + "]"
+	case float64:
+		return javaDouble(v)
+	}
+	return fmt.Sprint(v)
+}
+
+// javaDouble writes a double as Java does: plain from 0.001 to 10,000,000, else with an exponent; always with a point.
+func javaDouble(f float64) string {
+	size := math.Abs(f)
+	if f == 0 || size >= 1e-3 && size < 1e7 {
+		s := strconv.FormatFloat(f, 'f', -1, 64)
+		if !strings.Contains(s, ".") {
+			s += ".0"
+		}
+		return s
+	}
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'E', -1, 64), "E")
+	if !strings.Contains(mantissa, ".") {
+		mantissa += ".0"
+	}
+	n, _ := strconv.Atoi(exponent)
+	return mantissa + "E" + strconv.Itoa(n)
+}
