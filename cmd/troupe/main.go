@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/cmd/troupe/client/configs"
 	"troupe/cmd/troupe/client/consume"
 	"troupe/cmd/troupe/client/offsets"
 	"troupe/cmd/troupe/client/option"
@@ -30,6 +31,7 @@ func commands(s option.Streams) []*cobra.Command {
 		offsets.Command(s),
 		produce.Command(s),
 		consume.Command(s),
+		configs.Command(s),
 	}
 }
 
@@ -43,8 +45,9 @@ func run(args []string, s option.Streams) int {
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(commands(s)...)
 	line := scriptArguments(args)
+	s.Args = line[min(1, len(line)):]
+	root.AddCommand(commands(s)...)
 	if command, rest, err := root.Find(line); err == nil && command != root {
 		line = append([]string{command.Name()}, option.Normalize(command.Flags(), rest)...)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/cmd/troupe/client/kafkatext"
 	"troupe/cmd/troupe/client/option"
@@ -66,6 +67,26 @@ func (o *Options) Open(clientID string, warn io.Writer) (*Client, error) {
 type Client struct {
 	*kgo.Client
 	Timeout time.Duration
+
+	controllers bool
+}
+
+// OpenControllers makes a client for controllers, which answer no Metadata: every request goes to the first of them.
+func OpenControllers(bootstrap string, props kafkatext.Properties, clientID string, warn io.Writer) (*Client, error) {
+	cl, err := Open(bootstrap, props, clientID, warn)
+	if err != nil {
+		return nil, fmt.Errorf("Failed to create new KafkaAdminClient: %w", err)
+	}
+	cl.controllers = true
+	return cl, nil
+}
+
+// Request implements kmsg.Requestor.
+func (c *Client) Request(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
+	if c.controllers {
+		return c.SeedBrokers()[0].RetriableRequest(ctx, req)
+	}
+	return c.Client.Request(ctx, req)
 }
 
 // Open makes a client. Nothing is dialled yet, but the bootstrap names must resolve. Failed dials are told to warn,

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"troupe/cmd/troupe/client/kafkatext"
 )
 
 // deserializer gives the text of a value; nil leaves the bytes as they are.
@@ -28,11 +30,11 @@ func newDeserializer(class string) (deserializer, error) {
 		return sized(name, 8, func(b []byte) string { return strconv.FormatInt(int64(binary.BigEndian.Uint64(b)), 10) }), nil
 	case "FloatDeserializer":
 		return sized(name, 4, func(b []byte) string {
-			return javaFloat(float64(math.Float32frombits(binary.BigEndian.Uint32(b))), 32)
+			return kafkatext.Float(float64(math.Float32frombits(binary.BigEndian.Uint32(b))), 32)
 		}), nil
 	case "DoubleDeserializer":
 		return sized(name, 8, func(b []byte) string {
-			return javaFloat(math.Float64frombits(binary.BigEndian.Uint64(b)), 64)
+			return kafkatext.Float(math.Float64frombits(binary.BigEndian.Uint64(b)), 64)
 		}), nil
 	case "BooleanDeserializer":
 		return sized(name, 1, func(b []byte) string { return strconv.FormatBool(b[0] == 1) }), nil
@@ -47,30 +49,4 @@ func sized(name string, n int, text func([]byte) string) deserializer {
 		}
 		return text(b), nil
 	}
-}
-
-// javaFloat writes a number as Double.toString does: plain from 10^-3 up to 10^7, otherwise with an exponent, and
-// always with a digit after the point.
-func javaFloat(v float64, bits int) string {
-	switch {
-	case math.IsNaN(v):
-		return "NaN"
-	case math.IsInf(v, 1):
-		return "Infinity"
-	case math.IsInf(v, -1):
-		return "-Infinity"
-	}
-	if a := math.Abs(v); v == 0 || a >= 1e-3 && a < 1e7 {
-		s := strconv.FormatFloat(v, 'f', -1, bits)
-		if !strings.Contains(s, ".") {
-			s += ".0"
-		}
-		return s
-	}
-	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'E', -1, bits), "E")
-	if !strings.Contains(mantissa, ".") {
-		mantissa += ".0"
-	}
-	n, _ := strconv.Atoi(exponent)
-	return mantissa + "E" + strconv.Itoa(n)
 }

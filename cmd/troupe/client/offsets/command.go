@@ -39,6 +39,9 @@ func (c *command) Define(fs *pflag.FlagSet) {
 	fs.Bool("exclude-internal-topics", false, "leave out internal topics")
 }
 
+// ErrorPrefix begins every complaint of the script.
+func (c *command) ErrorPrefix() string { return "Error occurred: " }
+
 func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) error {
 	if err := option.Require(fs, "bootstrap-server"); err != nil {
 		return err

@@ -19,6 +19,9 @@ type Tool interface {
 	Run(ctx context.Context, fs *pflag.FlagSet, s Streams) error
 }
 
+// Prefixed is a tool whose script begins its complaints about options with a prefix.
+type Prefixed interface{ ErrorPrefix() string }
+
 // Command wraps a tool. Without any argument it explains itself and fails, like the scripts.
 func Command(name, short string, s Streams, t Tool) *cobra.Command {
 	c := &cobra.Command{
@@ -31,7 +34,11 @@ func Command(name, short string, s Streams, t Tool) *cobra.Command {
 	t.Define(fs)
 	fs.StringP("output", "o", "text", "text or json")
 	c.SetVersionTemplate("{{.Version}}\n")
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Fail("%s", Error(err)) })
+	prefix := ""
+	if p, ok := t.(Prefixed); ok {
+		prefix = p.ErrorPrefix()
+	}
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Fail("%s%s", prefix, Error(err)) })
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 && fs.NFlag() == 0 {
 			c.SetOut(s.Err)

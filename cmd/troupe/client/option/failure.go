@@ -5,11 +5,12 @@ import (
 	"io"
 )
 
-// Streams are what a command reads and writes.
+// Streams are what a command reads and writes, and its arguments as they were written.
 type Streams struct {
-	In  io.Reader
-	Out io.Writer
-	Err io.Writer
+	In   io.Reader
+	Out  io.Writer
+	Err  io.Writer
+	Args []string
 }
 
 // Failure ends a command with an exit code. Line goes to standard error when it is not empty; a command whose script
