@@ -58,4 +58,6 @@ type Completed struct {
 }
 
 // advance adds to a sequence, which wraps from 2^31-1 to 0.
-func advance(s model.Sequence, delta int32) model.Sequence { return (s + model.Sequence(delta)) & 0x7fffffff }
+func advance(s model.Sequence, delta int32) model.Sequence {
+	return (s + model.Sequence(delta)) & 0x7fffffff
+}

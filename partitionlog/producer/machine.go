@@ -73,19 +73,29 @@ func (s *State) Complete(m Marker) (Completed, bool) {
 // Expire forgets the producers that have written nothing for the time of producer.id.expiration.ms and have no open
 // transaction, and tells how many. The age counts from the timestamp of the last batch or marker, as in Kafka.
 func (s *State) Expire(nowMs int64, after time.Duration) int {
-	kept := s.slots[:0]
-	for _, p := range s.slots {
-		if p.txnFirst == model.NoOffset && nowMs-p.lastTimestampMs >= after.Milliseconds() {
-			delete(s.index, p.id)
-			continue
-		}
-		s.index[p.id] = int32(len(kept))
-		kept = append(kept, p)
+	expired := func(p *slot) bool {
+		return p.txnFirst == model.NoOffset && nowMs-p.lastTimestampMs >= after.Milliseconds()
 	}
-	gone := len(s.slots) - len(kept)
-	s.slots = kept
-	if len(kept) == 0 {
-		s.index, s.slots = nil, nil
+	gone := 0
+	for i := range s.slots {
+		if expired(&s.slots[i]) {
+			gone++
+		}
+	}
+	if gone == 0 {
+		return 0
+	}
+	// Built anew, since neither a slice nor a map gives memory back when it shrinks.
+	old := s.slots
+	s.slots, s.index = nil, nil
+	if left := len(old) - gone; left > 0 {
+		s.slots, s.index = make([]slot, 0, left), make(map[model.ProducerID]int32, left)
+	}
+	for i := range old {
+		if !expired(&old[i]) {
+			s.index[old[i].id] = int32(len(s.slots))
+			s.slots = append(s.slots, old[i])
+		}
 	}
 	return gone
 }

@@ -77,8 +77,9 @@ func DecodeSnapshot(b []byte) ([]Entry, error) {
 			int32(count), snapshotEntrySize, len(body))}
 	}
 	entries := make([]Entry, 0, count)
-	for ; len(body) > 0; body = body[snapshotEntrySize:] {
-		entries = append(entries, Entry{
+	seen := make(map[model.ProducerID]struct{}, count)
+	for at := int64(snapshotHeaderSize); len(body) > 0; at, body = at+snapshotEntrySize, body[snapshotEntrySize:] {
+		e := Entry{
 			ProducerID:       model.ProducerID(be.Uint64(body)),
 			Epoch:            model.ProducerEpoch(be.Uint16(body[8:])),
 			LastSequence:     model.Sequence(be.Uint32(body[10:])),
@@ -87,7 +88,15 @@ func DecodeSnapshot(b []byte) ([]Entry, error) {
 			TimestampMs:      int64(be.Uint64(body[26:])),
 			CoordinatorEpoch: model.CoordinatorEpoch(be.Uint32(body[34:])),
 			TxnFirstOffset:   model.Offset(be.Uint64(body[38:])),
-		})
+		}
+		if _, twice := seen[e.ProducerID]; twice {
+			return nil, &SnapshotError{at, fmt.Sprintf("producer %d stands twice", e.ProducerID)}
+		}
+		if e.OffsetDelta < 0 {
+			return nil, &SnapshotError{at + 22, fmt.Sprintf("offset delta %d is negative", e.OffsetDelta)}
+		}
+		seen[e.ProducerID] = struct{}{}
+		entries = append(entries, e)
 	}
 	return entries, nil
 }

@@ -78,8 +78,8 @@ func (p *slot) find(first, last model.Sequence) (remembered, bool) {
 	return remembered{}, false
 }
 
-// insertOlder puts a batch where its offset belongs; what is older than a full window, newer than its newest or
-// there already is left out.
+// insertOlder puts a batch where its offset belongs; what is older than a full window or newer than its newest is left
+// out. One that is there already is put right: a snapshot has the time of the last marker in place of the batch's.
 func (p *slot) insertOlder(r remembered) {
 	held := p.window[:p.count]
 	at := 0
@@ -87,7 +87,9 @@ func (p *slot) insertOlder(r remembered) {
 		at++
 	}
 	switch {
-	case at == len(held) || held[at].lastOffset == r.lastOffset:
+	case at == len(held):
+	case held[at].lastOffset == r.lastOffset:
+		held[at] = r
 	case p.count < WindowSize:
 		copy(p.window[at+1:], held[at:])
 		p.window[at] = r
