@@ -41,6 +41,9 @@ func (d *snappyDecoder) reset(block []byte) error {
 		block = block[xerialHeader:]
 	}
 	d.block = block
+	if len(block) == 0 {
+		return errSnappy
+	}
 	return nil
 }
 
