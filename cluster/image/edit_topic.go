@@ -33,7 +33,25 @@ func (e *Editor) createTopic(r *record.Topic) string {
 		return fmt.Sprintf("id %s belongs to topic %s", r.ID, old.Name)
 	}
 	e.own(&Topic{ID: r.ID, Name: r.Name})
+	if key, risky := collisionKey(r.Name); risky {
+		names, _ := e.next.collisions.get(key)
+		e.next.collisions = e.next.collisions.with(key, append(slices.Clone(names), r.Name))
+	}
 	return ""
+}
+
+func (e *Editor) forgetCollision(name string) {
+	key, risky := collisionKey(name)
+	if !risky {
+		return
+	}
+	names, _ := e.next.collisions.get(key)
+	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name })
+	if len(names) == 0 {
+		e.next.collisions = e.next.collisions.without(key)
+		return
+	}
+	e.next.collisions = e.next.collisions.with(key, names)
 }
 
 // removeTopic takes the topic's configs with it, as Kafka does without a record for each.
@@ -44,6 +62,7 @@ func (e *Editor) removeTopic(id model.TopicID) string {
 	}
 	e.next.byID = e.next.byID.without(id)
 	e.next.byName = e.next.byName.without(t.Name)
+	e.forgetCollision(t.Name)
 	e.next.partitions -= len(t.Partitions)
 	delete(e.owned, id)
 	e.touched.topics = append(e.touched.topics, id)
@@ -106,14 +125,14 @@ func (e *Editor) changePartition(r *record.PartitionChange) string {
 	if !ok {
 		return fmt.Sprintf("topic %s has no partition %d", t.Name, r.PartitionID)
 	}
-	p := old.changed(r)
+	p := old.Changed(r)
 	t.Partitions[r.PartitionID] = &p
 	return ""
 }
 
-// changed gives the partition after a change record. Every change raises the partition epoch; one that names a leader
+// Changed gives the partition after a change record. Every change raises the partition epoch; one that names a leader
 // raises the leader epoch too (facts/replication.md 1).
-func (p *Partition) changed(r *record.PartitionChange) Partition {
+func (p *Partition) Changed(r *record.PartitionChange) Partition {
 	next := *p
 	next.Epoch++
 	set := func(field *[]model.BrokerID, value []model.BrokerID) {

@@ -35,11 +35,13 @@ type Image struct {
 	controllers tree[model.BrokerID, *record.RegisterController]
 	byName      tree[string, *Topic]
 	byID        tree[model.TopicID, *Topic]
-	configs     tree[ConfigResource, Config]
-	quotas      tree[string, *quota]
-	acls        tree[model.UUID, *record.AccessControlEntry]
-	scram       tree[scramKey, *record.UserScramCredential]
-	tokens      tree[string, *record.DelegationToken]
+	// collisions finds topics by name with '.' read as '_', for the names that hold either.
+	collisions tree[string, []string]
+	configs    tree[ConfigResource, Config]
+	quotas     tree[string, *quota]
+	acls       tree[model.UUID, *record.AccessControlEntry]
+	scram      tree[scramKey, *record.UserScramCredential]
+	tokens     tree[string, *record.DelegationToken]
 
 	// producerIDs is the last block record, nil before the first.
 	producerIDs *record.ProducerIDs
@@ -109,6 +111,7 @@ func Empty(clusterID string) *Image {
 		controllers: newTree[model.BrokerID, *record.RegisterController](cmp.Compare[model.BrokerID]),
 		byName:      newTree[string, *Topic](strings.Compare),
 		byID:        newTree[model.TopicID, *Topic](compareUUID),
+		collisions:  newTree[string, []string](strings.Compare),
 		configs:     newTree[ConfigResource, Config](ConfigResource.Compare),
 		quotas:      newTree[string, *quota](strings.Compare),
 		acls:        newTree[model.UUID, *record.AccessControlEntry](compareUUID),
@@ -134,6 +137,26 @@ func (i *Image) Partition(tp model.TopicPartition) (*Partition, bool) {
 
 // Topics walks the topics in order of name, beginning with the first whose name is at least from ("" for all).
 func (i *Image) Topics(from string) iter.Seq[*Topic] { return values(i.byName.from(from)) }
+
+// Collision finds another topic whose name would give the same metric names: '.' and '_' are one there.
+func (i *Image) Collision(name string) (string, bool) {
+	key, risky := collisionKey(name)
+	if !risky {
+		return "", false
+	}
+	names, _ := i.collisions.get(key)
+	for _, other := range names {
+		if other != name {
+			return other, true
+		}
+	}
+	return "", false
+}
+
+// collisionKey tells whether a name can collide with any other, and under what key.
+func collisionKey(name string) (key string, risky bool) {
+	return strings.ReplaceAll(name, ".", "_"), strings.ContainsAny(name, "._")
+}
 
 // TopicCount is the number of topics.
 func (i *Image) TopicCount() int { return i.byName.size }

@@ -1,0 +1,236 @@
+package controller
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/cluster/image"
+	"troupe/cluster/record"
+	"troupe/codec/kerr"
+	"troupe/internal/invariant"
+	"troupe/internal/model"
+)
+
+// incrementalAlterConfigs changes single keys (KIP-339); each resource is answered on its own.
+// Errors: 3 no such topic, 40 and 42 as the rules say, 42 repeats and nulls, 102 no such broker.
+func (m *Machine) incrementalAlterConfigs(r *kmsg.IncrementalAlterConfigsRequest) outcome {
+	resp := reply[*kmsg.IncrementalAlterConfigsResponse](r)
+	var records []record.Record
+	for _, each := range distinct(len(r.Resources), func(i int) string {
+		return resourceKey(r.Resources[i].ResourceType, r.Resources[i].ResourceName)
+	}) {
+		asked := r.Resources[each.first]
+		changes := make([]ConfigChange, 0, len(asked.Configs))
+		for _, c := range asked.Configs {
+			changes = append(changes, ConfigChange{c.Name, c.Op, c.Value})
+		}
+		changed, err := m.altered(resource(asked.ResourceType, asked.ResourceName), changes, each.repeated)
+		resp.Resources = append(resp.Resources, incrementalResult(asked.ResourceType, asked.ResourceName, err))
+		records = append(records, changed...)
+	}
+	if r.ValidateOnly {
+		return outcome{response: resp}
+	}
+	return outcome{append(records, m.consequences(records)...), resp}
+}
+
+// alterConfigs replaces all keys of a resource (the older request). Errors are those of incrementalAlterConfigs.
+func (m *Machine) alterConfigs(r *kmsg.AlterConfigsRequest) outcome {
+	resp := reply[*kmsg.AlterConfigsResponse](r)
+	var records []record.Record
+	for _, each := range distinct(len(r.Resources), func(i int) string {
+		return resourceKey(r.Resources[i].ResourceType, r.Resources[i].ResourceName)
+	}) {
+		asked := r.Resources[each.first]
+		entries := make([]ConfigChange, 0, len(asked.Configs))
+		for _, c := range asked.Configs {
+			entries = append(entries, ConfigChange{Key: c.Name, Value: c.Value})
+		}
+		changed, err := m.replaced(resource(asked.ResourceType, asked.ResourceName), entries, each.repeated)
+		resp.Resources = append(resp.Resources, alterResult(asked.ResourceType, asked.ResourceName, err))
+		records = append(records, changed...)
+	}
+	if r.ValidateOnly {
+		return outcome{response: resp}
+	}
+	return outcome{append(records, m.consequences(records)...), resp}
+}
+
+func (m *Machine) altered(r image.ConfigResource, changes []ConfigChange, repeated bool) ([]record.Record, error) {
+	if err := m.checkAlteration(r, changes, repeated); err != nil {
+		return nil, err
+	}
+	stored := m.current.Config(r)
+	next, err := m.options.Rules.Alter(r, stored, changes)
+	if err != nil {
+		return nil, err
+	}
+	return configRecords(r, stored, next), nil
+}
+
+func (m *Machine) replaced(r image.ConfigResource, entries []ConfigChange, repeated bool) ([]record.Record, error) {
+	if err := m.checkAlteration(r, entries, repeated); err != nil {
+		return nil, err
+	}
+	if err := m.options.Rules.Check(r, entries); err != nil {
+		return nil, err
+	}
+	var next image.Config
+	for _, e := range entries {
+		next = next.With(e.Key, *e.Value)
+	}
+	return configRecords(r, m.current.Config(r), next), nil
+}
+
+// checkAlteration judges what does not depend on what the keys mean.
+func (m *Machine) checkAlteration(r image.ConfigResource, changes []ConfigChange, repeated bool) error {
+	if repeated {
+		return fail(kerr.InvalidRequest, "Each resource must appear at most once.")
+	}
+	for i, c := range changes {
+		for _, before := range changes[:i] {
+			if before.Key == c.Key {
+				return fail(kerr.InvalidRequest, "Error due to duplicate config keys")
+			}
+		}
+		if c.Value == nil && c.Op != kmsg.IncrementalAlterConfigOpDelete {
+			return fail(kerr.InvalidRequest, "Null value not supported for : "+c.Key)
+		}
+	}
+	return m.checkResource(r)
+}
+
+func (m *Machine) checkResource(r image.ConfigResource) error {
+	switch r.Type {
+	case image.TopicResource:
+		if _, ok := m.current.Topic(r.Name); !ok {
+			return kerr.UnknownTopicOrPartition
+		}
+	case image.BrokerResource:
+		if r.Name == "" {
+			return nil
+		}
+		id, err := strconv.ParseInt(r.Name, 10, 32)
+		if err != nil {
+			return fail(kerr.InvalidRequest, fmt.Sprintf("Node id must be an integer, but it is: %s", r.Name))
+		}
+		if _, ok := m.current.Broker(model.BrokerID(id)); !ok {
+			return fail(kerr.BrokerIDNotRegistered, fmt.Sprintf("No broker with id %d found.", id))
+		}
+	case image.ClientMetricsResource, image.GroupResource:
+		if r.Name == "" {
+			return fail(kerr.InvalidRequest, "Default configurations of this resource type are not allowed.")
+		}
+	default:
+		return fail(kerr.InvalidRequest, fmt.Sprintf("Unexpected resource type %d.", r.Type))
+	}
+	return nil
+}
+
+// configRecords turns one set into the other.
+func configRecords(r image.ConfigResource, from, to image.Config) []record.Record {
+	var records []record.Record
+	add := func(key string, value *string) {
+		records = append(records, &record.Config{ResourceType: int8(r.Type), ResourceName: r.Name, Name: key, Value: value})
+	}
+	for key := range from.All() {
+		if _, ok := to.Get(key); !ok {
+			add(key, nil)
+		}
+	}
+	for key, value := range to.All() {
+		if old, ok := from.Get(key); !ok || old != value {
+			add(key, &value)
+		}
+	}
+	return records
+}
+
+// consequences are the partition changes that changed configs bring: another min.insync.replicas voids eligible
+// leaders (KIP-966), and allowing unclean elections holds one at once where nobody leads.
+func (m *Machine) consequences(configs []record.Record) []record.Record {
+	var records []record.Record
+	for _, r := range configs {
+		c := r.(*record.Config)
+		topic := ""
+		if image.ResourceType(c.ResourceType) == image.TopicResource {
+			topic = c.ResourceName
+		}
+		switch {
+		case c.Name == minISRKey && m.hasELR(topic):
+			records = append(records, &record.ClearElr{TopicName: topic})
+		case c.Name == uncleanKey:
+			records = append(records, m.uncleanElections(configs, topic)...)
+		}
+	}
+	return records
+}
+
+func (m *Machine) hasELR(topic string) bool {
+	for t := range m.current.Topics(topic) {
+		if topic != "" && t.Name != topic {
+			return false
+		}
+		for _, p := range t.Partitions {
+			if len(p.ELR) > 0 || len(p.LastKnownELR) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (m *Machine) uncleanElections(configs []record.Record, topic string) []record.Record {
+	after := m.after(configs)
+	var records []record.Record
+	for t := range after.Topics(topic) {
+		if topic != "" && t.Name != topic {
+			break
+		}
+		if m.options.Rules.TopicValue(after, t.Name, uncleanKey) != "true" {
+			continue
+		}
+		for n, p := range t.Partitions {
+			if p.Leader != model.NoBroker {
+				continue
+			}
+			c := m.change(t, int32(n))
+			c.election = electUnclean
+			records = appendChange(records, c.record())
+		}
+	}
+	return records
+}
+
+// after is the image as it would be with records that are not appended yet.
+func (m *Machine) after(records []record.Record) *image.Image {
+	e := m.current.Edit()
+	for _, r := range records {
+		err := e.Apply(m.current.Offset, m.epoch, r)
+		invariant.Check(err == nil, "controller: its own record does not replay: %v", err)
+	}
+	i, _ := e.Publish()
+	return i
+}
+
+func resource(kind kmsg.ConfigResourceType, name string) image.ConfigResource {
+	return image.ConfigResource{Type: image.ResourceType(kind), Name: name}
+}
+
+func resourceKey(kind kmsg.ConfigResourceType, name string) string {
+	return strconv.Itoa(int(kind)) + " " + name
+}
+
+func incrementalResult(kind kmsg.ConfigResourceType, name string, err error) kmsg.IncrementalAlterConfigsResponseResource {
+	resp := kmsg.NewIncrementalAlterConfigsResponseResource()
+	resp.ResourceType, resp.ResourceName, resp.ErrorCode, resp.ErrorMessage = kind, name, codeOf(err), message(err)
+	return resp
+}
+
+func alterResult(kind kmsg.ConfigResourceType, name string, err error) kmsg.AlterConfigsResponseResource {
+	resp := kmsg.NewAlterConfigsResponseResource()
+	resp.ResourceType, resp.ResourceName, resp.ErrorCode, resp.ErrorMessage = kind, name, codeOf(err), message(err)
+	return resp
+}

@@ -1,0 +1,101 @@
+package controller
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/cluster/image"
+	"troupe/cluster/record"
+	"troupe/codec/kerr"
+	"troupe/internal/model"
+)
+
+// deletion is one topic of a request, by name (versions 1 to 5, and 6) or by id (6).
+type deletion struct {
+	name *string
+	id   model.TopicID
+}
+
+// deletions gives what a request names in any version.
+func deletions(r *kmsg.DeleteTopicsRequest) []deletion {
+	var list []deletion
+	for i := range r.TopicNames {
+		list = append(list, deletion{name: &r.TopicNames[i]})
+	}
+	for _, t := range r.Topics {
+		list = append(list, deletion{name: t.Topic, id: t.TopicID})
+	}
+	return list
+}
+
+func (d deletion) failure(err error) kmsg.DeleteTopicsResponseTopic {
+	resp := kmsg.NewDeleteTopicsResponseTopic()
+	resp.Topic, resp.TopicID, resp.ErrorCode, resp.ErrorMessage = d.name, d.id, codeOf(err), message(err)
+	return resp
+}
+
+// deleteTopics removes topics with their configs.
+// Errors: 3 no such name, 42 repeats and contradictions, 73 switched off (42 before version 3), 100 no such id.
+func (m *Machine) deleteTopics(r *kmsg.DeleteTopicsRequest) outcome {
+	resp := reply[*kmsg.DeleteTopicsResponse](r)
+	list := deletions(r)
+	if !m.options.DeleteTopics {
+		code := kerr.TopicDeletionDisabled
+		if r.Version < 3 {
+			code = kerr.InvalidRequest
+		}
+		for _, d := range list {
+			resp.Topics = append(resp.Topics, d.failure(code))
+		}
+		return outcome{response: resp}
+	}
+	var records []record.Record
+	for _, each := range distinct(len(list), func(i int) string { return list[i].key(m.current) }) {
+		d := list[each.first]
+		topic, err := d.resolve(m.current, each.repeated)
+		if err != nil {
+			resp.Topics = append(resp.Topics, d.failure(err))
+			continue
+		}
+		done := kmsg.NewDeleteTopicsResponseTopic()
+		done.Topic, done.TopicID = &topic.Name, topic.ID
+		resp.Topics = append(resp.Topics, done)
+		records = append(records, &record.RemoveTopic{ID: topic.ID})
+	}
+	return outcome{records, resp}
+}
+
+// key is the same for two ways of naming one topic.
+func (d deletion) key(i *image.Image) string {
+	switch {
+	case d.name != nil && !d.id.IsZero():
+		return "both " + *d.name + " " + d.id.String()
+	case d.name == nil:
+		return "id " + d.id.String()
+	}
+	if t, ok := i.Topic(*d.name); ok {
+		return "id " + t.ID.String()
+	}
+	return "name " + *d.name
+}
+
+func (d deletion) resolve(i *image.Image, repeated bool) (*image.Topic, error) {
+	switch {
+	case d.name != nil && !d.id.IsZero():
+		return nil, fail(kerr.InvalidRequest, "You may not specify both topic name and topic id.")
+	case d.name == nil && d.id.IsZero():
+		return nil, fail(kerr.InvalidRequest, "Neither topic name nor id were specified.")
+	case repeated && d.name == nil:
+		return nil, fail(kerr.InvalidRequest, "Duplicate topic id.")
+	case repeated:
+		return nil, fail(kerr.InvalidRequest, "Duplicate topic name.")
+	case d.name == nil:
+		if t, ok := i.TopicByID(d.id); ok {
+			return t, nil
+		}
+		return nil, kerr.UnknownTopicID
+	}
+	if t, ok := i.Topic(*d.name); ok {
+		return t, nil
+	}
+	return nil, kerr.UnknownTopicOrPartition
+}

@@ -1,0 +1,68 @@
+package controller
+
+import (
+	"troupe/cluster/image"
+	"troupe/cluster/record"
+	"troupe/codec/kerr"
+	"troupe/internal/model"
+)
+
+// Lead makes this node the active controller, from the committed image that ends with the first record of its epoch.
+// A new cluster gets its first records; a transaction that the leader before left open is aborted.
+func (m *Machine) Lead(at At, epoch model.LeaderEpoch, committed *image.Image, open bool) Effects {
+	m.idle()
+	m.leading, m.epoch = true, epoch
+	m.state, m.current = committed.Edit(), committed
+	m.committed = at.Next - 1
+	m.sessions = map[model.BrokerID]*session{}
+	for b := range committed.Brokers() {
+		m.sessions[b.ID] = &session{contact: at.Time, metadata: model.NoOffset, shutdown: model.NoOffset}
+	}
+	var records []record.Record
+	if open {
+		reason := "controller failover"
+		m.state = reopened(committed)
+		records = append(records, &record.AbortTransaction{Reason: &reason})
+	}
+	if committed.Feature(image.MetadataVersionFeature) == 0 {
+		records = append(records, atomic(bootstrap(), record.LatestMetadataVersion)...)
+	}
+	if len(records) == 0 {
+		return Effects{}
+	}
+	m.pending = &proposal{records: records}
+	return Effects{Append: records, Level: m.level()}
+}
+
+// reopened gives an editor that expects the abort of a transaction whose records are in the log but not in the image.
+func reopened(i *image.Image) *image.Editor {
+	e := i.Edit()
+	if err := e.Apply(i.Offset, i.Epoch, &record.BeginTransaction{}); err != nil {
+		panic(err)
+	}
+	return e
+}
+
+// bootstrap is the first records of a new cluster: the features that Kafka 4.3 switches on, less those that need the
+// coordinators. A feature without a record is finalized at 0.
+func bootstrap() []record.Record {
+	return []record.Record{
+		&record.FeatureLevel{Name: image.MetadataVersionFeature, Level: int16(record.LatestMetadataVersion)},
+		&record.FeatureLevel{Name: image.ELRVersionFeature, Level: 1},
+	}
+}
+
+// Resign rolls back to what is committed: the uncommitted state is dropped, and whoever waits is sent elsewhere.
+func (m *Machine) Resign() []Reply {
+	var replies []Reply
+	if p := m.pending; p != nil && p.request != nil {
+		replies = append(replies, Reply{p.token, refusal(p.request, kerr.NotController)})
+	}
+	for _, p := range m.parked {
+		replies = append(replies, Reply{p.reply.Token, refusal(p.request, kerr.NotController)})
+	}
+	m.leading, m.epoch = false, model.NoLeaderEpoch
+	m.state, m.current = nil, image.Empty(m.options.ClusterID)
+	m.pending, m.parked, m.sessions = nil, nil, nil
+	return replies
+}

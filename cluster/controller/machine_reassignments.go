@@ -1,0 +1,170 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/cluster/image"
+	"troupe/cluster/record"
+	"troupe/codec/kerr"
+	"troupe/internal/model"
+)
+
+// alterReassignments moves replicas to a target, or back where the target is null (facts/replication.md 10).
+// Errors: 3, 38 when the request forbids another replication factor, 39 target, 85 nothing to cancel.
+func (m *Machine) alterReassignments(r *kmsg.AlterPartitionAssignmentsRequest) outcome {
+	resp := reply[*kmsg.AlterPartitionAssignmentsResponse](r)
+	resp.AllowReplicationFactorChange = r.AllowReplicationFactorChange
+	var records []record.Record
+	for _, t := range r.Topics {
+		answer := kmsg.NewAlterPartitionAssignmentsResponseTopic()
+		answer.Topic = t.Topic
+		for _, asked := range t.Partitions {
+			change, err := m.reassign(t.Topic, asked, r.Version < 1 || r.AllowReplicationFactorChange)
+			result := kmsg.NewAlterPartitionAssignmentsResponseTopicPartition()
+			result.Partition, result.ErrorCode, result.ErrorMessage = asked.Partition, codeOf(err), message(err)
+			answer.Partitions = append(answer.Partitions, result)
+			records = appendChange(records, change)
+		}
+		resp.Topics = append(resp.Topics, answer)
+	}
+	return outcome{records, resp}
+}
+
+func (m *Machine) reassign(name string, asked kmsg.AlterPartitionAssignmentsRequestTopicPartition, resize bool) (*record.PartitionChange, error) {
+	t, ok := m.current.Topic(name)
+	if !ok {
+		return nil, fail(kerr.UnknownTopicOrPartition, fmt.Sprintf("Unable to find a topic named %s.", name))
+	}
+	p, ok := t.Partition(asked.Partition)
+	if !ok {
+		return nil, fail(kerr.UnknownTopicOrPartition, fmt.Sprintf("Unable to find partition %s:%d.", name, asked.Partition))
+	}
+	if asked.Replicas == nil {
+		return m.cancelReassignment(t, asked.Partition, p)
+	}
+	target := brokerIDs(asked.Replicas)
+	if err := m.checkAssignment(target, 0); err != nil {
+		return nil, err
+	}
+	// What counts as the old list is the one before the running reassignment.
+	old := without(p.Replicas, p.Adding...)
+	if !resize && len(target) != len(old) {
+		return nil, fail(kerr.InvalidReplicationFactor, fmt.Sprintf(
+			"The replication factor is changed from %d to %d", len(old), len(target)))
+	}
+	c := m.change(t, asked.Partition)
+	c.adding, c.removing = without(target, old...), without(old, target...)
+	c.replicas = slices.Concat(target, c.removing)
+	c.isr = slices.DeleteFunc(slices.Clone(p.ISR), func(id model.BrokerID) bool { return !slices.Contains(c.replicas, id) })
+	return c.record(), nil
+}
+
+func (m *Machine) cancelReassignment(t *image.Topic, n int32, p *image.Partition) (*record.PartitionChange, error) {
+	if !p.Reassigning() {
+		return nil, kerr.NoReassignmentInProgress
+	}
+	c := m.change(t, n)
+	c.replicas, c.adding, c.removing = without(p.Replicas, p.Adding...), nil, nil
+	c.isr = without(p.ISR, p.Adding...)
+	if len(c.isr) == 0 && c.election != electUnclean {
+		return nil, fail(kerr.InvalidReplicaAssignment,
+			"The reassignment cannot be reverted: only new replicas are in sync, and unclean leader election is not enabled.")
+	}
+	return c.record(), nil
+}
+
+// listReassignments lists the running ones of all topics, or of those named.
+func (m *Machine) listReassignments(r *kmsg.ListPartitionReassignmentsRequest) outcome {
+	resp := reply[*kmsg.ListPartitionReassignmentsResponse](r)
+	add := func(t *image.Topic, numbers []int32) {
+		answer := kmsg.NewListPartitionReassignmentsResponseTopic()
+		answer.Topic = t.Name
+		for _, n := range numbers {
+			if p, ok := t.Partition(n); ok && p.Reassigning() {
+				running := kmsg.NewListPartitionReassignmentsResponseTopicPartition()
+				running.Partition, running.Replicas = n, int32s(p.Replicas)
+				running.AddingReplicas, running.RemovingReplicas = int32s(p.Adding), int32s(p.Removing)
+				answer.Partitions = append(answer.Partitions, running)
+			}
+		}
+		if len(answer.Partitions) > 0 {
+			resp.Topics = append(resp.Topics, answer)
+		}
+	}
+	if r.Topics != nil {
+		for _, named := range r.Topics {
+			if t, ok := m.current.Topic(named.Topic); ok {
+				add(t, named.Partitions)
+			}
+		}
+		return outcome{response: resp}
+	}
+	for t := range m.current.Topics("") {
+		all := make([]int32, len(t.Partitions))
+		for n := range all {
+			all[n] = int32(n)
+		}
+		add(t, all)
+	}
+	return outcome{response: resp}
+}
+
+// assignDirectories notes in which of its directories a broker keeps replicas (KIP-858).
+// Errors: 3 not a replica or no such partition, 77, 100, 102.
+func (m *Machine) assignDirectories(r *kmsg.AssignReplicasToDirsRequest) outcome {
+	resp := reply[*kmsg.AssignReplicasToDirsResponse](r)
+	broker := model.BrokerID(r.BrokerID)
+	if _, err := m.registered(broker, model.BrokerEpoch(r.BrokerEpoch)); err != nil {
+		resp.ErrorCode = codeOf(err)
+		return outcome{response: resp}
+	}
+	var records []record.Record
+	for _, d := range r.Directories {
+		directory := kmsg.NewAssignReplicasToDirsResponseDirectory()
+		directory.ID = d.ID
+		for _, t := range d.Topics {
+			topic := kmsg.NewAssignReplicasToDirsResponseDirectoryTopic()
+			topic.TopicID = t.TopicID
+			for _, p := range t.Partitions {
+				change, err := m.assignDirectory(broker, d.ID, t.TopicID, p.Partition)
+				result := kmsg.NewAssignReplicasToDirsResponseDirectoryTopicPartition()
+				result.Partition, result.ErrorCode = p.Partition, codeOf(err)
+				topic.Partitions = append(topic.Partitions, result)
+				records = appendChange(records, change)
+			}
+			directory.Topics = append(directory.Topics, topic)
+		}
+		resp.Directories = append(resp.Directories, directory)
+	}
+	return outcome{records, resp}
+}
+
+func (m *Machine) assignDirectory(broker model.BrokerID, dir model.DirectoryID, id model.TopicID, n int32) (*record.PartitionChange, error) {
+	t, ok := m.current.TopicByID(id)
+	if !ok {
+		return nil, kerr.UnknownTopicID
+	}
+	p, ok := t.Partition(n)
+	if !ok {
+		return nil, kerr.UnknownTopicOrPartition
+	}
+	i := slices.Index(p.Replicas, broker)
+	if i < 0 {
+		return nil, kerr.NotLeaderOrFollower
+	}
+	directories := make([]model.DirectoryID, len(p.Replicas))
+	for j := range directories {
+		directories[j] = directoryMigrating
+	}
+	copy(directories, p.Directories)
+	if directories[i] == dir {
+		return nil, nil
+	}
+	directories[i] = dir
+	change := record.NewPartitionChange(n, id)
+	change.Directories = directories
+	return change, nil
+}

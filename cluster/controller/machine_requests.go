@@ -1,0 +1,135 @@
+package controller
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/codec/kerr"
+	"troupe/internal/invariant"
+)
+
+// Handles tells whether the machine works on requests of the api key.
+func Handles(key int16) bool {
+	switch kmsg.Key(key) {
+	case kmsg.CreateTopics, kmsg.DeleteTopics, kmsg.CreatePartitions, kmsg.AlterConfigs, kmsg.IncrementalAlterConfigs,
+		kmsg.UpdateFeatures, kmsg.AllocateProducerIDs, kmsg.BrokerRegistration, kmsg.BrokerHeartbeat,
+		kmsg.UnregisterBroker, kmsg.AlterPartition, kmsg.ElectLeaders, kmsg.AlterPartitionAssignments,
+		kmsg.ListPartitionReassignments, kmsg.AssignReplicasToDirs:
+		return true
+	}
+	return false
+}
+
+func (m *Machine) decide(at At, request kmsg.Request) outcome {
+	switch r := request.(type) {
+	case *kmsg.CreateTopicsRequest:
+		return m.createTopics(r)
+	case *kmsg.DeleteTopicsRequest:
+		return m.deleteTopics(r)
+	case *kmsg.CreatePartitionsRequest:
+		return m.createPartitions(r)
+	case *kmsg.AlterConfigsRequest:
+		return m.alterConfigs(r)
+	case *kmsg.IncrementalAlterConfigsRequest:
+		return m.incrementalAlterConfigs(r)
+	case *kmsg.UpdateFeaturesRequest:
+		return m.updateFeatures(r)
+	case *kmsg.AllocateProducerIDsRequest:
+		return m.allocateProducerIDs(r)
+	case *kmsg.BrokerRegistrationRequest:
+		return m.registerBroker(at, r)
+	case *kmsg.BrokerHeartbeatRequest:
+		return m.heartbeat(at, r)
+	case *kmsg.UnregisterBrokerRequest:
+		return m.unregisterBroker(r)
+	case *kmsg.AlterPartitionRequest:
+		return m.alterPartition(r)
+	case *kmsg.ElectLeadersRequest:
+		return m.electLeaders(r)
+	case *kmsg.AlterPartitionAssignmentsRequest:
+		return m.alterReassignments(r)
+	case *kmsg.ListPartitionReassignmentsRequest:
+		return m.listReassignments(r)
+	case *kmsg.AssignReplicasToDirsRequest:
+		return m.assignDirectories(r)
+	}
+	invariant.Check(false, "controller: api key %d is not its own", request.Key())
+	return outcome{}
+}
+
+// refusal answers a request with one code for all that it asks: at the top where the reply has a place there, and
+// otherwise for each thing named.
+func refusal(request kmsg.Request, code kerr.Code) kmsg.Response {
+	response := request.ResponseKind()
+	response.SetVersion(request.GetVersion())
+	c := int16(code)
+	switch resp := response.(type) {
+	case *kmsg.CreateTopicsResponse:
+		for _, t := range request.(*kmsg.CreateTopicsRequest).Topics {
+			resp.Topics = append(resp.Topics, topicFailure(t.Topic, code))
+		}
+	case *kmsg.DeleteTopicsResponse:
+		for _, t := range deletions(request.(*kmsg.DeleteTopicsRequest)) {
+			resp.Topics = append(resp.Topics, t.failure(code))
+		}
+	case *kmsg.CreatePartitionsResponse:
+		for _, t := range request.(*kmsg.CreatePartitionsRequest).Topics {
+			resp.Topics = append(resp.Topics, partitionsFailure(t.Topic, code))
+		}
+	case *kmsg.AlterConfigsResponse:
+		for _, r := range request.(*kmsg.AlterConfigsRequest).Resources {
+			resp.Resources = append(resp.Resources, alterResult(r.ResourceType, r.ResourceName, code))
+		}
+	case *kmsg.IncrementalAlterConfigsResponse:
+		for _, r := range request.(*kmsg.IncrementalAlterConfigsRequest).Resources {
+			resp.Resources = append(resp.Resources, incrementalResult(r.ResourceType, r.ResourceName, code))
+		}
+	case *kmsg.UpdateFeaturesResponse:
+		resp.ErrorCode, resp.ErrorMessage = c, message(code)
+	case *kmsg.AllocateProducerIDsResponse:
+		resp.ErrorCode = c
+	case *kmsg.BrokerRegistrationResponse:
+		resp.ErrorCode, resp.BrokerEpoch = c, -1
+	case *kmsg.BrokerHeartbeatResponse:
+		resp.ErrorCode, resp.IsFenced = c, true
+	case *kmsg.UnregisterBrokerResponse:
+		resp.ErrorCode, resp.ErrorMessage = c, message(code)
+	case *kmsg.AlterPartitionResponse:
+		resp.ErrorCode = c
+	case *kmsg.ElectLeadersResponse:
+		resp.ErrorCode = c
+	case *kmsg.AlterPartitionAssignmentsResponse:
+		resp.ErrorCode, resp.ErrorMessage = c, message(code)
+	case *kmsg.ListPartitionReassignmentsResponse:
+		resp.ErrorCode, resp.ErrorMessage = c, message(code)
+	case *kmsg.AssignReplicasToDirsResponse:
+		resp.ErrorCode = c
+	}
+	return response
+}
+
+// reply makes the empty response of a request, in its version.
+func reply[R kmsg.Response](request kmsg.Request) R {
+	response := request.ResponseKind()
+	response.SetVersion(request.GetVersion())
+	return response.(R)
+}
+
+// message is the text that goes with an error in a reply: its detail, or the code's own text, or null for none.
+func message(err error) *string {
+	code, detail := kerr.Of(err)
+	if code == kerr.None {
+		return nil
+	}
+	if detail == "" {
+		detail = code.Error()
+	}
+	return &detail
+}
+
+// fail makes an error that names the thing.
+func fail(code kerr.Code, detail string) error { return &kerr.Error{Code: code, Detail: detail} }
+
+func codeOf(err error) int16 {
+	code, _ := kerr.Of(err)
+	return int16(code)
+}

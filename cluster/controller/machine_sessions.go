@@ -1,0 +1,154 @@
+package controller
+
+import (
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/cluster/image"
+	"troupe/cluster/record"
+	"troupe/internal/model"
+)
+
+// session is what heartbeats tell of a broker; it is not in the log and starts anew with each controller.
+type session struct {
+	contact time.Time
+	// metadata is the last offset that the broker has replayed.
+	metadata model.Offset
+	// shutdown is the offset that every active broker must have replayed before the broker may stop; NoOffset until
+	// it asks to.
+	shutdown model.Offset
+}
+
+// trackSessions follows registrations that were just replayed.
+func (m *Machine) trackSessions() {
+	for b := range m.current.Brokers() {
+		if _, ok := m.sessions[b.ID]; !ok {
+			m.sessions[b.ID] = &session{metadata: model.NoOffset, shutdown: model.NoOffset}
+		}
+	}
+}
+
+// alive tells whether another process with the id may still run. The controller's own broker cannot be another one:
+// its directory is locked by this process.
+func (m *Machine) alive(at At, b *image.Broker) bool {
+	if b.Fenced || b.ID == m.options.NodeID {
+		return false
+	}
+	s, ok := m.sessions[b.ID]
+	return ok && at.Time.Before(s.contact.Add(m.options.SessionTimeout))
+}
+
+// heartbeat moves a broker between fenced, serving and stopping (facts/replication.md 8).
+// Errors: 77 stale epoch, 102 not registered.
+func (m *Machine) heartbeat(at At, r *kmsg.BrokerHeartbeatRequest) outcome {
+	resp := reply[*kmsg.BrokerHeartbeatResponse](r)
+	b, err := m.registered(model.BrokerID(r.BrokerID), model.BrokerEpoch(r.BrokerEpoch))
+	if err != nil {
+		resp.ErrorCode, resp.IsFenced = codeOf(err), true
+		return outcome{response: resp}
+	}
+	s := m.sessions[b.ID]
+	s.contact, s.metadata = at.Time, model.Offset(r.CurrentMetadataOffset)
+	resp.IsCaughtUp = s.metadata >= model.Offset(b.Epoch)
+	var records []record.Record
+	switch {
+	case r.WantShutdown:
+		records, resp.ShouldShutdown = m.stopping(at, b, s)
+		resp.IsFenced = b.Fenced || resp.ShouldShutdown
+	case r.WantFence:
+		records, resp.IsFenced = m.fence(b), true
+	case b.Fenced && resp.IsCaughtUp:
+		records = m.unfence(b)
+	default:
+		resp.IsFenced = b.Fenced
+	}
+	return outcome{records, resp}
+}
+
+// stopping moves leaderships away before a broker stops, and says when it may. A broker that nobody can stand in for
+// may stop at once: its partitions keep their leader, so that a restart has nothing to elect.
+func (m *Machine) stopping(at At, b *image.Broker, s *session) (records []record.Record, now bool) {
+	switch {
+	case b.Fenced:
+		return nil, true
+	case !m.anyActiveBut(b.ID):
+		return nil, true
+	case !b.InControlledShutdown:
+		change := &record.BrokerRegistrationChange{BrokerID: b.ID, BrokerEpoch: b.Epoch, InControlledShutdown: 1}
+		records = append([]record.Record{change}, m.leave(b.ID)...)
+		s.shutdown = at.Next + model.Offset(len(atomic(records, m.level()))) - 1
+		return records, false
+	case m.leads(b.ID):
+		return m.leave(b.ID), false
+	case s.shutdown == model.NoOffset:
+		// The broker asked a controller before this one: all must have seen what that one wrote.
+		s.shutdown = m.current.Offset
+	}
+	if m.slowestActive(b.ID) < s.shutdown {
+		return nil, false
+	}
+	return m.fence(b), true
+}
+
+func (m *Machine) anyActiveBut(id model.BrokerID) bool {
+	for b := range m.current.Brokers() {
+		if b.ID != id && b.Active() {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Machine) leads(id model.BrokerID) bool {
+	for t := range m.current.Topics("") {
+		for _, p := range t.Partitions {
+			if p.Leader == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// slowestActive is the lowest metadata offset among the active brokers other than id.
+func (m *Machine) slowestActive(id model.BrokerID) model.Offset {
+	slowest := m.current.Offset
+	for b := range m.current.Brokers() {
+		if b.ID != id && b.Active() {
+			slowest = min(slowest, m.sessions[b.ID].metadata)
+		}
+	}
+	return slowest
+}
+
+// Tick fences one broker whose session has run out, and tells when to be called next; the zero time is never.
+func (m *Machine) Tick(at At) (Effects, time.Time) {
+	m.idle()
+	var next time.Time
+	if !m.leading {
+		return Effects{}, next
+	}
+	for b := range m.current.Brokers() {
+		if b.Fenced || b.ID == m.options.NodeID {
+			continue
+		}
+		end := m.sessions[b.ID].contact.Add(m.options.SessionTimeout)
+		if !at.Time.Before(end) {
+			return m.propose(&proposal{records: m.fence(b)}), at.Time
+		}
+		if next.IsZero() || end.Before(next) {
+			next = end
+		}
+	}
+	return Effects{}, next
+}
+
+// Fence fences a broker on evidence other than its silence, such as a reset link and a refused connection.
+func (m *Machine) Fence(id model.BrokerID) Effects {
+	m.idle()
+	if b, ok := m.current.Broker(id); ok && m.leading {
+		return m.propose(&proposal{records: m.fence(b)})
+	}
+	return Effects{}
+}
