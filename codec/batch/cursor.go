@@ -122,12 +122,19 @@ func (c *cursor) skip(n int) bool {
 // done tells whether all is read.
 func (c *cursor) done() bool { return c.pos == len(c.buf) && !c.hold(1) }
 
-// varint reads a zig-zag number of at most five bytes.
+// varint reads a zig-zag number of at most five bytes. Nearly all have one or two.
 func (c *cursor) varint() (int32, bool) {
-	if c.pos < len(c.buf) && c.buf[c.pos] < 0x80 {
-		u := c.buf[c.pos]
-		c.pos++
-		return int32(u>>1) ^ -int32(u&1), true
+	if b := c.buf[c.pos:]; len(b) > 1 {
+		u := uint32(b[0])
+		if u < 0x80 {
+			c.pos++
+			return int32(u>>1) ^ -int32(u&1), true
+		}
+		if b[1] < 0x80 {
+			c.pos += 2
+			u = u&0x7f | uint32(b[1])<<7
+			return int32(u>>1) ^ -int32(u&1), true
+		}
 	}
 	v, ok := c.wide(binary.MaxVarintLen32)
 	return int32(v), ok && int64(int32(v)) == v

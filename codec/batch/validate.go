@@ -109,7 +109,10 @@ func Validate(v View, r Rules) (Facts, error) {
 	if err := checkHeader(v); err != nil {
 		return Facts{}, err
 	}
-	w := walk{view: v, rules: r, facts: Facts{Count: v.Count(), MaxTimestamp: NoTimestamp}}
+	w := walk{view: v, rules: r, facts: Facts{Count: v.Count(), MaxTimestamp: NoTimestamp}, base: v.BaseTimestamp()}
+	if w.stamped = v.LogAppendTime(); w.stamped {
+		w.base = v.MaxTimestamp()
+	}
 	if v.Codec() == compress.None {
 		c := cursor{buf: v.Payload()}
 		return w.run(&c)
@@ -161,9 +164,13 @@ func unreadable(err error) error {
 
 // walk goes over the records of one batch.
 type walk struct {
-	view    View
-	rules   Rules
-	facts   Facts
+	view  View
+	rules Rules
+	facts Facts
+	// stamped tells that the producer set LogAppendTime; base is then the time of every record, else what the records'
+	// timestamps are relative to.
+	stamped bool
+	base    int64
 	refused *RecordsError
 	// gap is the first record whose offset is not the one the leader would assign, plus 1.
 	gap int32
@@ -198,9 +205,9 @@ func (w *walk) run(c *cursor) (Facts, error) {
 
 // check holds one record against the rules.
 func (w *walk) check(i int32, r *fields) {
-	timestamp := w.view.MaxTimestamp()
-	if !w.view.LogAppendTime() {
-		timestamp = w.view.BaseTimestamp() + r.timestampDelta
+	timestamp := w.base
+	if !w.stamped {
+		timestamp += r.timestampDelta
 	}
 	w.facts.MaxTimestamp = max(w.facts.MaxTimestamp, timestamp)
 	switch {
@@ -208,7 +215,7 @@ func (w *walk) check(i int32, r *fields) {
 		w.refuse(i, kerr.InvalidRecord, "a compacted topic takes no record without a key")
 	case w.rules.TimestampType == LogAppendTime:
 		// A producer that sets the type itself is refused where the broker would set it, and only there (measured).
-		if w.view.LogAppendTime() {
+		if w.stamped {
 			w.refuse(i, kerr.InvalidTimestamp, "producers may not set the timestamp type LogAppendTime")
 		}
 	case timestamp != NoTimestamp && !w.rules.near(timestamp):
