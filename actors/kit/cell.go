@@ -16,7 +16,8 @@ type phase uint8
 const (
 	alive    phase = iota
 	stopping       // protoactor has the Stop: children are being stopped, no message is delivered any more
-	stopped        // the name is free; whatever is sent is a dead letter
+	stopped        // whatever is sent is a dead letter
+	ended          // so is whatever was left; the name is free
 )
 
 // cell is one actor for its whole life, through all incarnations: the mailbox that protoactor drives, and what the
@@ -90,7 +91,7 @@ const idleCapacity = 64
 func (c *cell) depth() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.phase == stopped {
+	if c.phase >= stopped {
 		return 0
 	}
 	return int(c.posted - c.handled.Load())

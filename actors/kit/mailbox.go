@@ -23,7 +23,7 @@ func (c *cell) send(m Message, cause trace.Context, sender *cell) {
 
 func (c *cell) post(e entry) {
 	c.mu.Lock()
-	if c.phase == stopped {
+	if c.phase >= stopped {
 		c.mu.Unlock()
 		c.deadLetter(e)
 		return
@@ -51,7 +51,7 @@ func (c *cell) PostUserMessage(m any) {
 // PostSystemMessage is part of protoactor's Mailbox: the order waits for the present message, then comes first.
 func (c *cell) PostSystemMessage(m any) {
 	c.mu.Lock()
-	if c.phase == stopped {
+	if c.phase >= stopped {
 		c.mu.Unlock()
 		return
 	}

@@ -31,7 +31,7 @@ type watcher struct {
 // askToStop makes the actor drain and stop; asking again changes nothing.
 func (c *cell) askToStop() {
 	c.mu.Lock()
-	if c.asked || c.phase == stopped {
+	if c.asked || c.phase >= stopped {
 		c.mu.Unlock()
 		return
 	}
@@ -49,7 +49,7 @@ func (c *cell) askToStop() {
 // watch makes w hear of the end of c, at once if that is past.
 func (c *cell) watch(w watcher) {
 	c.mu.Lock()
-	past := c.phase == stopped
+	past := c.phase == ended
 	if !past && !slices.Contains(c.watchers, w) {
 		c.watchers = append(c.watchers, w)
 	}
@@ -68,7 +68,7 @@ func (c *cell) stopDone() <-chan struct{} {
 	done := make(chan struct{})
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.phase == stopped {
+	if c.phase == ended {
 		close(done)
 	} else {
 		c.done = append(c.done, done)
@@ -77,23 +77,27 @@ func (c *cell) stopDone() <-chan struct{} {
 }
 
 // finish is the end of the cell, after protoactor has removed the name and told the parent: whoever hears of it from
-// here may spawn the name again.
+// here may spawn the name again, and nothing sent before is unanswered.
 func (c *cell) finish() {
 	c.mu.Lock()
 	c.phase = stopped
 	left := append(c.batch[c.next:], c.queue...)
-	watchers, done := c.watchers, c.done
-	c.batch, c.queue, c.orders, c.watchers, c.done = nil, nil, nil, nil, nil
+	c.batch, c.queue, c.orders = nil, nil, nil
 	c.next = 0
 	if c.restart != nil {
 		c.restart.Stop()
 	}
 	c.mu.Unlock()
-
-	c.system.forget(c)
 	for _, e := range left {
 		c.deadLetter(e)
 	}
+	c.system.forget(c)
+
+	c.mu.Lock()
+	c.phase = ended
+	watchers, done := c.watchers, c.done
+	c.watchers, c.done = nil, nil
+	c.mu.Unlock()
 	for _, w := range watchers {
 		w.tell(c)
 	}
