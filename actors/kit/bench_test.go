@@ -120,3 +120,24 @@ func (p *nursery) Start(ctx *kit.Context) {
 }
 
 func (p *nursery) Receive(*kit.Context, kit.Message) {}
+
+func TestAHopAllocatesNothing(t *testing.T) {
+	s := newStage(t, 1)
+	a := s.Spawn("a", once(role{receive: func(ctx *kit.Context, m kit.Message) {
+		if b := m.(*ball); b.left > 0 {
+			b.left--
+			ctx.Send(ctx.Self(), b)
+		}
+	}}))
+	s.settle()
+	m := &ball{}
+	hops := func() {
+		m.left = 10
+		a.Send(m)
+		s.settle()
+	}
+	hops() // the mailbox grows once
+	if n := testing.AllocsPerRun(100, hops); n != 0 {
+		t.Fatalf("11 hops allocated %v times", n)
+	}
+}
