@@ -10,12 +10,11 @@ import (
 )
 
 // A zstd frame names the window that its decoder must remember, and a decoder of streams sets it aside before it reads
-// on. Java's clients name 2 MiB for every batch, and 128 MiB at level 22, however small the batch. So a block is first
-// tried as a whole, which needs no window; only what does not fit into zstdWhole becomes a stream. RFC 8878 asks every
+// on. Java's clients name 2 MiB for every batch, and 128 MiB at level 22, however small the batch. So a block that cannot
+// hold more than zstdWhole is decoded as a whole, which needs no window; others become streams. RFC 8878 asks every
 // decoder for 8 MiB; wider windows, up to what zstd takes by default, are set aside one at a time and not kept.
 const (
 	zstdWhole       = 1 << 20
-	zstdLeastPlain  = 64 << 10
 	zstdUsualWindow = 8 << 20
 	zstdWideWindow  = 128 << 20
 	// zstdWindow is the window of what is compressed here. Batches are rarely larger.
@@ -25,7 +24,10 @@ const (
 // wideZstd is held from reset to the Close of a reader with a wide window.
 var wideZstd sync.Mutex
 
-var errZstdFrame = errors.New("not a zstd frame")
+var (
+	errZstdFrame   = errors.New("not a zstd frame")
+	errZstdContent = errors.New("the frame claims more content than it has")
+)
 
 // zstdDecoder has no goroutines, so that dropping it needs no Close.
 type zstdDecoder struct {
@@ -48,43 +50,61 @@ func (d *zstdDecoder) reset(block []byte) error {
 	if h.Skippable {
 		return errZstdFrame
 	}
-	window := h.WindowSize
-	if h.SingleSegment {
-		window = h.FrameContentSize
+	most := zstdMost(block, h)
+	if h.HasFCS && most <= zstdWhole && h.FrameContentSize > uint64(most) {
+		return errZstdContent
 	}
-	if h.HasFCS && h.FrameContentSize > zstdWhole {
+	if most > zstdWhole {
+		window := h.WindowSize
+		if h.SingleSegment {
+			window = h.FrameContentSize
+		}
 		return d.open(block, window)
 	}
-	err := d.decode(block, max(zstdLeastPlain, int(h.FrameContentSize)))
-	if errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-		return d.open(block, window)
-	}
-	return err
+	return d.decode(block, most)
 }
 
-// decode makes plain of the block, in a buffer that grows from size as far as zstdWhole. It begins anew when the buffer
-// is too small, since the decoder cannot stop in between; most blocks fit at once.
+// zstdMost is the most that a block of one frame can hold, going by the headers of its parts (RFC 8878, 3.1.1.2):
+//
+//	last part 1 bit | type 2 bits (0 raw, 1 one byte repeated, 2 compressed) | size 21 bits, little endian
+//
+// A compressed part holds up to 128 KiB. What follows the frame, or does not parse, counts as more than zstdWhole.
+func zstdMost(block []byte, h zstd.Header) int {
+	const partHeader, mostPart, checksum = 3, 128 << 10, 4
+	most := 0
+	for at := h.HeaderSize; at+partHeader <= len(block) && most <= zstdWhole; {
+		part := int(block[at]) | int(block[at+1])<<8 | int(block[at+2])<<16
+		last, kind, size := part&1 == 1, part>>1&3, part>>3
+		at += partHeader
+		switch kind {
+		case 0:
+			at, most = at+size, most+size
+		case 1:
+			at, most = at+1, most+size
+		default:
+			at, most = at+size, most+mostPart
+		}
+		if last && (at == len(block) || at+checksum == len(block)) {
+			return most
+		}
+	}
+	return zstdWhole + 1
+}
+
+// decode makes plain of a block that holds size bytes at the most.
 func (d *zstdDecoder) decode(block []byte, size int) (err error) {
 	if d.whole == nil {
-		if d.whole, err = newZstdDecoder(zstdWideWindow, zstd.WithDecodeAllCapLimit(true)); err != nil {
+		if d.whole, err = newZstdDecoder(zstdWideWindow); err != nil {
 			return err
 		}
 	}
-	for {
-		if cap(d.buf) < size {
-			d.buf = make([]byte, 0, size)
-		}
-		plain, err := d.whole.DecodeAll(block, d.buf[:0:cap(d.buf)])
-		switch {
-		case err == nil:
-			d.plain.Reset(plain)
-			d.from = &d.plain
-			return nil
-		case !errors.Is(err, zstd.ErrDecoderSizeExceeded) || cap(d.buf) >= zstdWhole:
-			return err
-		}
-		size = min(4*cap(d.buf), zstdWhole)
+	if cap(d.buf) < size {
+		d.buf = make([]byte, 0, size)
 	}
+	plain, err := d.whole.DecodeAll(block, d.buf[:0])
+	d.plain.Reset(plain)
+	d.from = &d.plain
+	return err
 }
 
 // open makes a stream of the block.
@@ -108,9 +128,8 @@ func (d *zstdDecoder) open(block []byte, window uint64) (err error) {
 	return d.stream.Reset(&d.block)
 }
 
-func newZstdDecoder(window uint64, more ...zstd.DOption) (*zstd.Decoder, error) {
-	return zstd.NewReader(nil, append(more, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxWindow(window))...)
+func newZstdDecoder(window uint64) (*zstd.Decoder, error) {
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(window))
 }
 
 func (d *zstdDecoder) Read(p []byte) (int, error) { return d.from.Read(p) }
