@@ -111,7 +111,17 @@ func (c *command) existing(ctx context.Context, entityType string, ordered bool)
 		return c.listResources(ctx, kmsg.ConfigResourceTypeClientMetrics)
 	case groups:
 		return c.listResources(ctx, kmsg.ConfigResourceTypeGroupConfig)
+	case topics:
+		names, err := c.topicNames(ctx)
+		if ordered {
+			names = kafkatext.HashOrder(names, 0)
+		}
+		return names, err
 	}
+	return c.nodeIDs(ctx)
+}
+
+func (c *command) topicNames(ctx context.Context) ([]string, error) {
 	var meta *kmsg.MetadataResponse
 	err := c.admin.Call(ctx, "listTopics", func(ctx context.Context) (err error) {
 		meta, err = kmsg.NewPtrMetadataRequest().RequestWith(ctx, c.admin)
@@ -121,21 +131,39 @@ func (c *command) existing(ctx context.Context, entityType string, ordered bool)
 		return nil, err
 	}
 	var names []string
-	if entityType == topics {
-		for _, t := range meta.Topics {
-			names = append(names, *t.Topic)
-		}
-		if ordered {
-			names = kafkatext.HashOrder(names, 0)
-		}
-		return names, nil
+	for _, t := range meta.Topics {
+		names = append(names, *t.Topic)
 	}
-	slices.SortFunc(meta.Brokers, func(a, b kmsg.MetadataResponseBroker) int { return int(a.NodeID) - int(b.NodeID) })
-	for _, b := range meta.Brokers {
+	return names, nil
+}
+
+// nodeIDs gives the brokers, or the controllers when those are asked.
+func (c *command) nodeIDs(ctx context.Context) ([]string, error) {
+	req := kmsg.NewPtrDescribeClusterRequest()
+	if c.bootstrapController.Given() {
+		req.EndpointType = endpointControllers
+	}
+	var resp *kmsg.DescribeClusterResponse
+	err := c.admin.Call(ctx, "describeCluster", func(ctx context.Context) (err error) {
+		resp, err = req.RequestWith(ctx, c.admin)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := kafkatext.Answer(resp.ErrorCode, resp.ErrorMessage); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(resp.Brokers, func(a, b kmsg.DescribeClusterResponseBroker) int { return int(a.NodeID) - int(b.NodeID) })
+	var names []string
+	for _, b := range resp.Brokers {
 		names = append(names, strconv.Itoa(int(b.NodeID)))
 	}
 	return names, nil
 }
+
+// endpointControllers asks DescribeCluster for the controllers (KIP-919).
+const endpointControllers = 2
 
 // listResources asks for the names that have configs (ListConfigResources, KIP-1142), and for groups the existing ones.
 func (c *command) listResources(ctx context.Context, kind kmsg.ConfigResourceType) ([]string, error) {

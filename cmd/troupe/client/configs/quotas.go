@@ -131,32 +131,48 @@ var (
 )
 
 func (c *command) alterQuotas(ctx context.Context, types, names []string, set kafkatext.Properties, unset []string) error {
-	keys := append(slices.Sorted(maps.Keys(set)), unset...)
+	added := slices.Sorted(maps.Keys(set))
 	if types[0] == ips {
-		if others := without(keys, ipKeys); len(others) > 0 {
+		if others := without(append(added, unset...), ipKeys); len(others) > 0 {
 			return illegal("Only connection quota configs can be added for 'ips' using --bootstrap-server. Unexpected config names: %s",
 				strings.Join(others, ","))
 		}
 		return c.sendQuotas(ctx, types, names, set, unset)
 	}
-	credentials := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return !isScram(k) })
-	unknown := slices.DeleteFunc(without(keys, quotaKeys), isScram)
-	switch {
-	case types[0] == clients || len(types) == 2:
-		if refused := append(unknown, credentials...); len(refused) > 0 {
-			return illegal("Only quota configs can be added for 'clients' using --bootstrap-server. Unexpected config names: %s", strings.Join(refused, ","))
+	// The script prints the Scala collections that it holds the names in.
+	for _, change := range []struct {
+		verb, collection string
+		keys             []string
+	}{{"added", "Set", added}, {"deleted", "ArrayBuffer", unset}} {
+		unknown := without(change.keys, quotaKeys)
+		what := "quota"
+		if types[0] == users && len(types) == 1 {
+			unknown, what = slices.DeleteFunc(unknown, isScram), "quota and SCRAM credential"
 		}
-	case len(unknown) > 0:
-		return illegal("Only quota and SCRAM credential configs can be added for 'users' using --bootstrap-server. Unexpected config names: %s",
-			strings.Join(unknown, ","))
-	case len(credentials) > 0 && slices.Contains(names, ""):
-		return illegal("The use of --entity-default or --user-defaults is not allowed with User SCRAM Credentials using --bootstrap-server.")
-	case len(credentials) > 0 && len(credentials) < len(keys):
-		return illegal("Cannot alter both quota and SCRAM credential configs simultaneously for 'users' using --bootstrap-server.")
-	case len(credentials) > 0:
-		return c.alterCredentials(ctx, names[0], set, unset)
+		if len(unknown) > 0 {
+			return illegal("Only %s configs can be %s for '%s' using --bootstrap-server. Unexpected config names: %s(%s)",
+				what, change.verb, kindOf(types), change.collection, strings.Join(unknown, ", "))
+		}
 	}
-	return c.sendQuotas(ctx, types, names, set, unset)
+	keys := append(added, unset...)
+	credentials := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return !isScram(k) })
+	switch {
+	case len(credentials) == 0:
+		return c.sendQuotas(ctx, types, names, set, unset)
+	case slices.Contains(names, ""):
+		return illegal("The use of --entity-default or --user-defaults is not allowed with User SCRAM Credentials using --bootstrap-server.")
+	case len(credentials) < len(keys):
+		return illegal("Cannot alter both quota and SCRAM credential configs simultaneously for 'users' using --bootstrap-server.")
+	}
+	return c.alterCredentials(ctx, names[0], set, unset)
+}
+
+// kindOf is the type that decides what may be altered: with both given, that of clients.
+func kindOf(types []string) string {
+	if slices.Contains(types, clients) {
+		return clients
+	}
+	return types[0]
 }
 
 func without(keys, known []string) []string {

@@ -135,5 +135,5 @@ func validateTopic(name string) error {
 	default:
 		return nil
 	}
-	return fmt.Errorf("org.apache.kafka.common.errors.InvalidTopicException: Topic name is invalid: %s", why)
+	return illegal("Topic name is invalid: %s", why)
 }
