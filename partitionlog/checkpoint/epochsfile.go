@@ -24,7 +24,9 @@ func ReadEpochs(fsys vfs.FS, name string) (Epochs, error) {
 }
 
 // WriteEpochs replaces the file.
-func WriteEpochs(fsys vfs.FS, name string, e Epochs) error { return Replace(fsys, name, appendEpochs(nil, e)) }
+func WriteEpochs(fsys vfs.FS, name string, e Epochs) error {
+	return Replace(fsys, name, appendEpochs(nil, e))
+}
 
 func parseEpochs(name string, data []byte) (Epochs, error) {
 	var e Epochs

@@ -27,7 +27,11 @@ func ReadTopicID(fsys vfs.FS, name string) (model.TopicID, error) {
 
 // WriteTopicID replaces partition.metadata.
 func WriteTopicID(fsys vfs.FS, name string, id model.TopicID) error {
-	return Replace(fsys, name, fmt.Appendf(nil, "version: 0\ntopic_id: %s", id))
+	return Replace(fsys, name, appendTopicID(nil, id))
+}
+
+func appendTopicID(dst []byte, id model.TopicID) []byte {
+	return fmt.Appendf(dst, "version: 0\ntopic_id: %s", id)
 }
 
 func parseTopicID(name string, data []byte) (model.TopicID, error) {

@@ -28,7 +28,7 @@ func parseProperties(name string, data []byte) (properties, error) {
 		key, keyOK := unescapeProperty(strings.TrimSpace(line[:at]))
 		value, valueOK := unescapeProperty(strings.TrimSpace(line[at+1:]))
 		if !keyOK || !valueOK {
-			return nil, &FormatError{name, i + 1, "a backslash with nothing that it could stand for"}
+			return nil, &FormatError{name, i + 1, "an escape or a line break that no id has"}
 		}
 		props[key] = property{value, i + 1}
 	}
@@ -61,10 +61,8 @@ func separator(line string) int {
 	return -1
 }
 
+// unescapeProperty fails on what cannot be part of an id: a cut escape, a line break, white space at either end.
 func unescapeProperty(s string) (string, bool) {
-	if !strings.Contains(s, `\`) {
-		return s, true
-	}
 	var out strings.Builder
 	for i := 0; i < len(s); i++ {
 		if s[i] != '\\' {
@@ -73,7 +71,7 @@ func unescapeProperty(s string) (string, bool) {
 		}
 		i++
 		switch {
-		case i == len(s):
+		case i == len(s) || strings.IndexByte("tnrf", s[i]) >= 0:
 			return "", false
 		case s[i] != 'u':
 			out.WriteByte(s[i])
@@ -88,7 +86,8 @@ func unescapeProperty(s string) (string, bool) {
 			i += 4
 		}
 	}
-	return out.String(), true
+	text := out.String()
+	return text, text == strings.TrimSpace(text) && !strings.ContainsAny(text, "\r\n")
 }
 
 var propertyEscaper = strings.NewReplacer(`\`, `\\`, "=", `\=`, ":", `\:`, "#", `\#`, "!", `\!`)
