@@ -128,7 +128,7 @@ func (m *Machine) Leading() bool { return m.leading }
 func (m *Machine) Handle(at At, token Token, request kmsg.Request) Effects {
 	m.idle()
 	if !m.leading {
-		return Effects{Replies: []Reply{{token, refusal(request, kerr.NotController)}}}
+		return Effects{Replies: []Reply{{token, Refuse(request, kerr.NotController)}}}
 	}
 	out := m.decide(at, request)
 	if len(out.records) == 0 {
@@ -190,7 +190,7 @@ func (m *Machine) Refused() []Reply {
 	if p.request == nil {
 		return nil
 	}
-	return []Reply{{p.token, refusal(p.request, kerr.NotController)}}
+	return []Reply{{p.token, Refuse(p.request, kerr.NotController)}}
 }
 
 // Committed gives the replies whose records are now committed.

@@ -56,10 +56,10 @@ func bootstrap() []record.Record {
 func (m *Machine) Resign() []Reply {
 	var replies []Reply
 	if p := m.pending; p != nil && p.request != nil {
-		replies = append(replies, Reply{p.token, refusal(p.request, kerr.NotController)})
+		replies = append(replies, Reply{p.token, Refuse(p.request, kerr.NotController)})
 	}
 	for _, p := range m.parked {
-		replies = append(replies, Reply{p.reply.Token, refusal(p.request, kerr.NotController)})
+		replies = append(replies, Reply{p.reply.Token, Refuse(p.request, kerr.NotController)})
 	}
 	m.leading, m.epoch = false, model.NoLeaderEpoch
 	m.state, m.current = nil, image.Empty(m.options.ClusterID)

@@ -56,9 +56,9 @@ func (m *Machine) decide(at At, request kmsg.Request) outcome {
 	return outcome{}
 }
 
-// refusal answers a request with one code for all that it asks: at the top where the reply has a place there, and
+// Refuse answers a request with one code for all that it asks: at the top where the reply has a place there, and
 // otherwise for each thing named.
-func refusal(request kmsg.Request, code kerr.Code) kmsg.Response {
+func Refuse(request kmsg.Request, code kerr.Code) kmsg.Response {
 	response := request.ResponseKind()
 	response.SetVersion(request.GetVersion())
 	c := int16(code)
