@@ -44,6 +44,9 @@ func ReadBody(r io.Reader, buf []byte, n int) ([]byte, error) {
 		}
 		got, err := io.ReadFull(r, buf[len(buf):min(n, cap(buf))])
 		buf = buf[:len(buf)+got]
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF // within a frame, also between two reads of it
+		}
 		if err != nil {
 			return buf, err
 		}
