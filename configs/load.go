@@ -58,8 +58,8 @@ func Load(o Options) (*Loaded, error) {
 	for key, s := range all {
 		out.Layers.Static[key] = s.value
 	}
-	if out.Layers.Hostname == "" {
-		out.Layers.Hostname = hostname()
+	if o.Hostname == "" {
+		out.Layers.Hostname, _ = os.Hostname() // without a name of its own the machine is localhost
 	}
 	out.Broker, err = out.Layers.Resolve()
 	if err != nil {
@@ -192,12 +192,4 @@ func (s settings) located(err error) error {
 		return fmt.Errorf("%s: %w", at.origin, err)
 	}
 	return fmt.Errorf("default of %w", err)
-}
-
-// hostname falls back to this machine's own name for itself.
-func hostname() string {
-	if name, err := os.Hostname(); err == nil {
-		return name
-	}
-	return "localhost"
 }

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -82,7 +83,7 @@ func (l Layers) advertise(b *Broker) error {
 		}
 		switch {
 		case a.Host == "":
-			a.Host = l.Hostname
+			a.Host = cmp.Or(l.Hostname, "localhost")
 		case everywhere(a.Host) && !b.Listeners[i].Controller:
 			return l.wrong(key, "%s cannot be connected to; expected advertised.listeners=%s://HOST:%d with a host that clients reach",
 				a.Host, a.name, a.Port)

@@ -90,20 +90,22 @@ var notEmpty = Rule{"not empty", func(v any) complaint {
 
 var oneReplica = regexp.MustCompile(`^[0-9]+:[0-9]+$`)
 
-// throttled is the form of the lists of throttled replicas (KIP-73); Kafka's complaint repeats the key, which the
-// rule does not know, so it is left out here.
-var throttled = Rule{"* or list of PARTITION:BROKER", func(v any) complaint {
-	replicas := v.([]string)
-	if slices.Equal(replicas, []string{"*"}) {
-		return complaint{}
-	}
-	for _, r := range replicas {
-		if !oneReplica.MatchString(r) {
-			return complaint{v, "must be the literal '*' or a list of replicas in the following format: [partitionId]:[brokerId],[partitionId]:[brokerId],..."}
+// throttled is the form of the lists of throttled replicas (KIP-73). Kafka's complaint names the key twice.
+func throttled(key string) Rule {
+	return Rule{"* or list of PARTITION:BROKER", func(v any) complaint {
+		replicas := v.([]string)
+		if slices.Equal(replicas, []string{"*"}) {
+			return complaint{}
 		}
-	}
-	return complaint{}
-}}
+		for _, r := range replicas {
+			if !oneReplica.MatchString(r) {
+				return complaint{v, key + " must be the literal '*' or a list of replicas in the following format: " +
+					"[partitionId]:[brokerId],[partitionId]:[brokerId],..."}
+			}
+		}
+		return complaint{}
+	}}
+}
 
 // offsetReset is where a share group begins; by_duration takes an ISO-8601 duration (KIP-1106).
 var offsetReset = Rule{"earliest, latest or by_duration:ISO-8601", func(v any) complaint {

@@ -2,8 +2,12 @@ package configs
 
 import "strings"
 
-// suggestion names the known key that is nearest to an unknown one, when one is near enough to be meant.
+// suggestion ends an error about an unknown key: with the broker's name of a topic's key, else with the known key that
+// is nearest, when one is near enough to be meant.
 func suggestion(unknown string) string {
+	if behind := topicSynonyms[unknown]; behind != nil {
+		return "; it is a topic's key, and the broker's is " + behind[0].name
+	}
 	nearest, least := "", len(unknown)/3+1
 	for _, name := range brokerKeys().names() {
 		if d := distance(unknown, name); d < least {
@@ -11,9 +15,6 @@ func suggestion(unknown string) string {
 		}
 	}
 	if nearest == "" {
-		if _, topic := topicIndex()[unknown]; topic {
-			return "; it is a topic's key, and the broker's is " + topicSynonyms[unknown][0].name
-		}
 		return "; docs/configs.md lists all keys"
 	}
 	return "; " + nearest + " may be meant"

@@ -1,0 +1,104 @@
+package configs
+
+import (
+	"strings"
+	"testing"
+)
+
+// Each mistake stands in line 3 of a server.properties that is otherwise sound; the error must hold every text.
+func TestAMistakeIsNamedWithItsPlaceAndWhatWasExpected(t *testing.T) {
+	for _, c := range []struct {
+		title string
+		line  string
+		want  []string
+	}{
+		{"a word for a number", "log.retention.hours=abc", []string{"log.retention.hours", "abc", "a whole number of hours"}},
+		{"a number that is too small", "log.segment.bytes=5", []string{"log.segment.bytes", "5", "at least 1048576"}},
+		{"a mistyped key", "log.retension.hours=5", []string{"log.retension.hours=5", "not known", "log.retention.hours may be meant"}},
+		{"a topic's key", "retention.ms=5", []string{"retention.ms=5", "not known", "the broker's is log.retention.ms"}},
+		{"a topic's key that no broker has", "remote.storage.enable=true", []string{"remote.storage.enable=true", "not known", "docs/configs.md"}},
+		{"ZooKeeper", "zookeeper.connect=localhost:2181", []string{"zookeeper.connect", "localhost:2181", "process.roles"}},
+		{"the port of old", "port=9092", []string{"port", "9092", "listeners=PLAINTEXT://HOST:PORT"}},
+		{"the host of old", "host.name=me", []string{"host.name", "me", "listeners=PLAINTEXT://HOST:PORT"}},
+		{"the advertised host of old", "advertised.host.name=me", []string{"advertised.host.name", "advertised.listeners=PLAINTEXT://HOST:PORT"}},
+		{"an authorizer", "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer", []string{"authorizer.class.name", "refused"}},
+		{"a key store", "ssl.keystore.password=swordfish", []string{"ssl.keystore.password", "[hidden]", "no TLS"}},
+		{"remote storage", "remote.log.storage.system.enable=true", []string{"remote.log.storage.system.enable", "true", "no remote storage"}},
+		{"a TLS listener", "listeners=SSL://:9093", []string{"listeners", "SSL", "no TLS"}},
+		{"one port twice", "listeners=PLAINTEXT://:9092,B://:9092\nlistener.security.protocol.map=PLAINTEXT:PLAINTEXT,B:PLAINTEXT", []string{"listeners", "PLAINTEXT and B both want 9092"}},
+		{"one name twice", "listeners=PLAINTEXT://:1,PLAINTEXT://:2", []string{"listeners", "PLAINTEXT is there twice"}},
+		{"a listener without a protocol", "listeners=PLAINTEXT://:1,B://:2", []string{"listener.security.protocol.map", "listener B"}},
+		{"no port", "listeners=PLAINTEXT://here", []string{"listeners", "HOST:PORT"}},
+		{"a port out of range", "listeners=PLAINTEXT://here:70000", []string{"listeners", "70000", "0 to 65535"}},
+		{"every address advertised", "listeners=PLAINTEXT://0.0.0.0:9092", []string{"listeners", "0.0.0.0", "advertised.listeners=PLAINTEXT://HOST:9092"}},
+		{"an advertised name that is not listened on", "advertised.listeners=B://here:1", []string{"advertised.listeners", "B"}},
+		{"no listener for brokers", "inter.broker.listener.name=B", []string{"inter.broker.listener.name=B", "advertised listener"}},
+		{"controllers without a listener", "controller.listener.names=C", []string{"controller.listener.names=C", "names in listeners"}},
+		{"voters without this node", "controller.quorum.voters=2@b:9093", []string{"controller.quorum.voters=2@b:9093", "node.id", "1"}},
+		{"a voter without an address", "controller.quorum.voters=1", []string{"controller.quorum.voters", "ID@HOST:PORT"}},
+		{"more voters than one", "controller.quorum.voters=1@a:1,2@b:1", []string{"controller.quorum.voters", "cluster of one node"}},
+		{"a broker without a controller", "process.roles=broker", []string{"process.roles=broker", "broker,controller"}},
+		{"retention of nothing", "log.retention.hours=0", []string{"log.retention.hours=0", "-1"}},
+		{"heartbeats rarer than sessions", "broker.heartbeat.interval.ms=10000", []string{"broker.heartbeat.interval.ms=10000", "9000"}},
+		{"a setting of one listener", "listener.name.plaintext.max.connections=5", []string{"listener.name.plaintext.max.connections=5", "set max.connections"}},
+		{"limits without a number", "max.connections.per.ip.overrides=localhost", []string{"max.connections.per.ip.overrides", "HOST:NUMBER"}},
+		{"an empty directory", "log.dirs=/a,,/b", []string{"log.dirs", "none of them empty"}},
+		{"a log level that is not one", "log.level=loud", []string{"log.level", "loud", "one of debug, info, warn, error"}},
+	} {
+		t.Run(c.title, func(t *testing.T) {
+			file := write(t, "server.properties", "node.id=1\n# a comment\n"+c.line+"\n")
+			_, err := Load(Options{File: file, Hostname: "here.example"})
+			if err == nil {
+				t.Fatal("it was taken")
+			}
+			for _, want := range append(c.want, "server.properties:3") {
+				if c.title == "a listener without a protocol" && want == "server.properties:3" {
+					continue // the key at fault is one that the file does not set
+				}
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%v\ndoes not say %q", err, want)
+				}
+			}
+			if strings.Contains(err.Error(), "swordfish") {
+				t.Errorf("the secret is in the error: %v", err)
+			}
+		})
+	}
+}
+
+func TestAllMistakesOfAFileAreNamedAtOnce(t *testing.T) {
+	_, err := Load(Options{File: write(t, "a.yaml", "node.id: 1\nnum.partitions: none\nlog: {segment: {bytes: 7}}\nnope: 1\n")})
+	if err == nil {
+		t.Fatal("it was taken")
+	}
+	for _, want := range []string{"a.yaml:2", "a.yaml:3", "a.yaml:4"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\ndoes not name %s", err, want)
+		}
+	}
+}
+
+func TestMistakesOutsideTheFileNameTheirSource(t *testing.T) {
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Environment: []string{"TROUPE_LOG_RETENSION_HOURS=5"}}, "environment: TROUPE_LOG_RETENSION_HOURS=5"},
+		{Options{Environment: []string{"TROUPE_NUM_PARTITIONS=x"}}, "environment: TROUPE_NUM_PARTITIONS"},
+		{Options{Set: []string{"num.partitions"}}, "--set num.partitions: expected key=value"},
+		{Options{Set: []string{"num.partitions=x"}}, "--set: Invalid value x"},
+		{Options{File: "/nowhere/server.properties"}, "/nowhere/server.properties"},
+	} {
+		c.o.DataDir = "/d"
+		if _, err := Load(c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
+		}
+	}
+}
+
+func TestANodeWithoutANumberIsAskedForOne(t *testing.T) {
+	_, err := Load(Options{File: write(t, "a.yaml", "listeners: PLAINTEXT://:9092\n")})
+	if err == nil || !strings.Contains(err.Error(), "node.id=: expected the number of this node") {
+		t.Errorf("without node.id: %v", err)
+	}
+}
