@@ -73,6 +73,7 @@ func (l Layers) CheckTopic(overrides map[string]*string) (map[string]string, err
 	return given, l.checkTopic(given)
 }
 
+// checkTopic complains of names before values, since Kafka does; among several of a kind, of the first by name.
 func (l Layers) checkTopic(overrides map[string]string) error {
 	names := slices.Sorted(maps.Keys(overrides))
 	for _, name := range names {
@@ -97,7 +98,8 @@ func (l Layers) checkTopic(overrides map[string]string) error {
 	return nil
 }
 
-// admit checks a value by type and rule, and refuses all but the default of a key that is refused.
+// admit checks a value by type and rule, and refuses all but the default of a key that is refused: whoever sets TLS,
+// quotas or remote storage must not believe that they are there. An empty text sets nothing.
 func (k Key) admit(text string) error {
 	v, err := k.parse(text)
 	if err != nil || k.Effect != Refused || text == "" {
@@ -112,7 +114,7 @@ func (k Key) admit(text string) error {
 	return &ValueError{k.Name, strings.TrimSpace(text), "refused, because " + k.Reason}
 }
 
-// sensible refuses what no resource takes.
+// sensible refuses what no resource takes. Kafka looks at repeats first, then at operations and values.
 func sensible(changes []Change) error {
 	seen := map[string]bool{}
 	for _, c := range changes {

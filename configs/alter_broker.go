@@ -92,6 +92,7 @@ func (l Layers) resolvable(values map[string]string, all bool) error {
 	return nil
 }
 
+// modes lists the known names that a condition holds for, as Kafka lists them in an error.
 func modes(names []string, bad func(Key) bool) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(names), func(n string) bool {
 		k, known := brokerKeys()[n]

@@ -35,6 +35,7 @@ func decodeStruct(target reflect.Value, value func(key string) (any, Key, error)
 	return nil
 }
 
+// assign stores whole numbers in fields of any width: the key's type has bounded them.
 func assign(field reflect.Value, v any, unit string) {
 	n, whole := v.(int64)
 	switch {

@@ -109,6 +109,8 @@ func brokerEntry(name string, key Key) Entry {
 	return Entry{Name: name, Type: key.Type, Doc: key.Doc, ReadOnly: key.Mode == ReadOnly, Sensitive: key.Sensitive() || key.Name == ""}
 }
 
+// sourced takes the source of the strongest synonym. What none stands behind is a default, even where a weaker key of
+// the same meaning gave the value.
 func (e Entry) sourced() Entry {
 	e.Source = DefaultSource
 	if len(e.Synonyms) > 0 {
@@ -166,6 +168,7 @@ func synonyms(name string) []string {
 	return []string{name}
 }
 
+// wanted gives the names to describe, sorted: Kafka's own order is that of a hash table, and its tools sort.
 func wanted(known index, names []string) []string {
 	var found []string
 	for _, name := range known.names() {

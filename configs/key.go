@@ -55,7 +55,14 @@ const (
 	Low
 )
 
-// Key describes one configuration key. Reason says why it is accepted without effect or refused, and what to use
+// Key describes one configuration key.
+//
+// Invariants, which a test keeps:
+//  1. Default parses by Type and Valid, unless Null.
+//  2. A key that acts is held by a field of Broker or Topic, or is worked into one by Resolve.
+//  3. Reason is empty exactly when the key acts.
+//
+// Reason says why it is accepted without effect or refused, and what to use
 // instead.
 type Key struct {
 	Name       string

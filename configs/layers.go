@@ -3,7 +3,11 @@ package configs
 import "slices"
 
 // Layers are the values below a topic's overrides, by key: those that Load found, and those that the metadata log
-// holds for all brokers and for this one. The maps are read, never written.
+// holds for all brokers and for this one. The maps are read, never written, so Layers may be shared; a change of the
+// metadata makes new maps.
+//
+// Values are the texts that were set: synonyms show them unchanged, and a stored list keeps its repeats. Every value was
+// checked before it came here, by Load or by an alteration; one that does not parse is from another program.
 type Layers struct {
 	Static  map[string]string
 	Default map[string]string
@@ -53,7 +57,7 @@ func (l Layers) layers() []layer {
 	return []layer{{l.Broker, DynamicBrokerSource}, {l.Default, DynamicDefaultSource}, {l.Static, StaticSource}}
 }
 
-// value is the parsed value of a broker key; nil is null.
+// value is the parsed value of a broker key; nil is null. One that no table knows is a text, which nothing reads or shows.
 func (l Layers) value(name string) (any, Key, error) {
 	key := brokerKeys()[name]
 	text, _ := l.text(name)
@@ -74,6 +78,7 @@ func (l Layers) Topic(overrides map[string]string) (Topic, error) {
 	if err != nil {
 		return Topic{}, err
 	}
+	// Kafka's own tests make segments smaller than segment.bytes allows, by this key.
 	if v, _, err := l.topicValue("internal.segment.bytes", overrides); err == nil && v != nil {
 		t.SegmentBytes = int32(v.(int64))
 	}

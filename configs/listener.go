@@ -36,6 +36,7 @@ type Voter struct {
 	Endpoint
 }
 
+// parseEndpoint reads HOST:PORT; the host may be empty.
 func parseEndpoint(s string) (Endpoint, error) {
 	host, port, err := net.SplitHostPort(s)
 	if err != nil {
@@ -67,6 +68,7 @@ type named struct {
 	Endpoint
 }
 
+// parseNamed reads NAME://HOST:PORT elements. Names are compared in upper case, as Kafka does.
 func parseNamed(list []string) ([]named, error) {
 	var all []named
 	for _, s := range list {
@@ -97,6 +99,8 @@ func parseProtocols(text string) (map[string]string, error) {
 	return protocols, nil
 }
 
+// securityProtocols may all stand in the map, since Kafka's shipped file maps each to itself; a listener that uses any
+// but the first is refused.
 var securityProtocols = []string{"PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"}
 
 // clash tells whether two listeners cannot both be bound. Two free ports never clash, nor do two different addresses,
@@ -108,11 +112,13 @@ func clash(a, b Endpoint) bool {
 	return a.Host == b.Host || everywhere(a.Host) && sameFamily(a, b) || everywhere(b.Host) && sameFamily(a, b)
 }
 
+// everywhere tells whether a host stands for every address of the machine.
 func everywhere(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "" || err == nil && ip.IsUnspecified()
 }
 
+// sameFamily is true unless both hosts are addresses, one IPv4 and one IPv6. An empty host listens on both.
 func sameFamily(a, b Endpoint) bool {
 	x, errX := netip.ParseAddr(a.Host)
 	y, errY := netip.ParseAddr(b.Host)

@@ -73,6 +73,8 @@ func Load(o Options) (*Loaded, error) {
 	return out, nil
 }
 
+// read gathers the sources from the weakest on. All are read even when one is broken, so that one attempt shows every
+// mistake.
 func (o Options) read() (settings, error) {
 	all := settings{}
 	var errs []error
@@ -93,6 +95,7 @@ func (o Options) read() (settings, error) {
 	return all, nil
 }
 
+// readFile goes by the file's name: YAML has two endings, and a server.properties may be called anything.
 func (o Options) readFile() (settings, error) {
 	if o.File == "" {
 		return embeddedDefault(), nil
@@ -128,6 +131,7 @@ func (o Options) readEnvironment() (settings, error) {
 	return found, errors.Join(errs...)
 }
 
+// readSet takes the last of several values of a key, as command lines do.
 func (o Options) readSet() (settings, error) {
 	found := settings{}
 	var errs []error
@@ -164,6 +168,7 @@ func (s settings) check() error {
 	return errors.Join(errs...)
 }
 
+// checkOne names an unknown key before anything else is said of it: its value may be fine for the key that was meant.
 func (s settings) checkOne(name string) error {
 	value, origin := s[name].value, s[name].origin
 	if base, override := listenerOverride(name); override {

@@ -53,6 +53,7 @@ func parseProperties(file string, content []byte) (settings, error) {
 
 const blanks = " \t\f"
 
+// continues tells whether the end of the line is escaped: two backslashes are one that is meant.
 func continues(line string) bool {
 	return (len(line)-len(strings.TrimRight(line, `\`)))%2 == 1
 }
@@ -74,6 +75,7 @@ func splitProperty(line string) (key, value string) {
 	return line[:end], value
 }
 
+// unescape drops a backslash before a character without a meaning of its own, as Java does.
 func unescape(s string) (string, error) {
 	var out strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -39,6 +39,8 @@ func (l Layers) Resolve() (Broker, error) {
 	return b, l.checkTopicDefaults()
 }
 
+// resolveNode checks who this node is. Kafka has no default for node.id, and there is none here: two nodes with a
+// number nobody chose would be one voter.
 func (l Layers) resolveNode(b *Broker) error {
 	if v, _, _ := l.value("node.id"); v == nil {
 		return l.wrong("node.id", "expected the number of this node, at least 0; every node of a cluster has its own")
@@ -52,6 +54,7 @@ func (l Layers) resolveNode(b *Broker) error {
 	return nil
 }
 
+// resolveDirs: log.dirs over log.dir, and the metadata log in the first directory unless it has its own.
 func (l Layers) resolveDirs(b *Broker) error {
 	b.LogDirs = l.list("log.dirs")
 	if len(b.LogDirs) == 0 {
@@ -67,6 +70,8 @@ func (l Layers) resolveDirs(b *Broker) error {
 	return nil
 }
 
+// resolveQuorum takes a static quorum (KIP-595) or the addresses of a dynamic one (KIP-853). Both name this node alone,
+// or nothing: a voter that cannot be reached would leave the quorum without a majority.
 func (l Layers) resolveQuorum(b *Broker) error {
 	for _, s := range l.list("controller.quorum.voters") {
 		v, err := parseVoter(s)
@@ -95,6 +100,8 @@ func (l Layers) resolveQuorum(b *Broker) error {
 	return nil
 }
 
+// resolveConnections checks what belongs to sockets and sessions. The host of an override may be an IPv6 address with or
+// without brackets, so its limit stands after the last colon.
 func (l Layers) resolveConnections(b *Broker) error {
 	const key = "max.connections.per.ip.overrides"
 	b.Socket.PerAddress = map[string]int32{}
@@ -118,6 +125,8 @@ func (l Layers) resolveConnections(b *Broker) error {
 	return nil
 }
 
+// checkTopicDefaults finds defaults that no topic could live with. Kafka refuses a retention of nothing for brokers, and
+// takes it for a topic.
 func (l Layers) checkTopicDefaults() error {
 	t, err := l.Topic(nil)
 	if err != nil {

@@ -7,7 +7,14 @@ import (
 )
 
 // resolveListeners builds the listeners from four keys: addresses, protocols, which ones are the controllers', and
-// what is advertised. The rules are Kafka's; where Kafka would look a host up, Hostname is used.
+// what is advertised:
+//
+//	listeners=CLIENTS://:9092,CONTROLLER://:9093
+//	listener.security.protocol.map=CLIENTS:PLAINTEXT,CONTROLLER:PLAINTEXT
+//	controller.listener.names=CONTROLLER
+//	advertised.listeners=CLIENTS://broker.example:9092
+//
+// The rules are Kafka's; where Kafka would look a host up, Hostname is used.
 func (l Layers) resolveListeners(b *Broker) error {
 	addresses, err := parseNamed(l.list("listeners"))
 	if err != nil {
@@ -93,6 +100,7 @@ func (l Layers) advertise(b *Broker) error {
 	return nil
 }
 
+// resolveInterBroker names the listener between brokers: by its name, or by its protocol when it is called like that.
 func (l Layers) resolveInterBroker(b *Broker) error {
 	const key, byProtocol = "inter.broker.listener.name", "security.inter.broker.protocol"
 	b.InterBroker = strings.ToUpper(l.string(key))

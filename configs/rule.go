@@ -22,6 +22,8 @@ type complaint struct {
 	want     string
 }
 
+// atLeast compares as float64: the bounds in the tables are small enough to be exact, and a value that is rounded is
+// far from them.
 func atLeast(least float64) Rule {
 	return Rule{"at least " + number(least), func(v any) complaint {
 		if asNumber(v) < least {
@@ -31,6 +33,7 @@ func atLeast(least float64) Rule {
 	}}
 }
 
+// between complains of the bound that is passed, as Kafka's range does.
 func between(least, most float64) Rule {
 	return Rule{number(least) + " to " + number(most), func(v any) complaint {
 		if c := atLeast(least).check(v); c.want != "" {
@@ -116,6 +119,7 @@ var offsetReset = Rule{"earliest, latest or by_duration:ISO-8601", func(v any) c
 	return complaint{v, "String must be one of: earliest, latest, by_duration:<ISO-8601 duration>"}
 }}
 
+// The forms of controller.quorum.voters and controller.quorum.bootstrap.servers (KIP-595, KIP-853).
 var voterList = Rule{"list of ID@HOST:PORT", listForm(func(s string) error { _, err := parseVoter(s); return err })}
 
 var endpointList = Rule{"list of HOST:PORT", listForm(func(s string) error { _, err := parseEndpoint(s); return err })}

@@ -41,7 +41,8 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// expectation says in words what a key takes.
+// expectation says in words what a key takes. It ends an error at the start, where there is room for more than Kafka's
+// own complaint.
 func (k Key) expectation() string {
 	kind := map[Type]string{Boolean: "true or false", String: "a text", Int: "a whole number", Short: "a whole number", Long: "a whole number",
 		Double: "a number", List: "texts between commas", Class: "a class name", Password: "a secret"}[k.Type]

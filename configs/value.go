@@ -35,6 +35,8 @@ func (k Key) parse(text string) (any, error) {
 	return v, nil
 }
 
+// parse reads a value by its type alone; want is what was expected, in Kafka's words, when it does not fit. Blanks round
+// a value are dropped for every type but texts, and numbers are decimal with an optional sign, as Java's are.
 func (t Type) parse(text string) (v any, want string) {
 	trimmed := strings.TrimSpace(text)
 	switch t {
@@ -62,12 +64,13 @@ func (t Type) parse(text string) (v any, want string) {
 	return text, ""
 }
 
+// javaName is the type as Kafka's complaints and documentation call it.
 func (t Type) javaName() string {
 	return map[Type]string{Boolean: "BOOLEAN", String: "STRING", Int: "INT", Short: "SHORT", Long: "LONG", Double: "DOUBLE",
 		List: "LIST", Class: "CLASS", Password: "PASSWORD"}[t]
 }
 
-// splitList leaves out repeats, as Kafka 4.2 and later do.
+// splitList splits at commas; an empty text has no elements, and an empty element between commas is one. It leaves out repeats, as Kafka 4.2 and later do.
 func splitList(text string) []string {
 	list := []string{}
 	if text == "" {

@@ -40,6 +40,7 @@ func parseYAML(file string, content []byte) (settings, error) {
 	return y.all, nil
 }
 
+// yamlFile gathers the settings of one file while its nodes are walked.
 type yamlFile struct {
 	name string
 	all  settings
@@ -47,6 +48,7 @@ type yamlFile struct {
 
 func (y yamlFile) at(n *yaml.Node) string { return fmt.Sprintf("%s:%d", y.name, n.Line) }
 
+// mapping joins the names on the way to a value with dots.
 func (y yamlFile) mapping(prefix string, n *yaml.Node) error {
 	for i := 0; i < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
