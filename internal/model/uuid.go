@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"io"
 )
@@ -44,6 +45,9 @@ func ParseUUID(s string) (UUID, error) {
 
 // String gives the text form.
 func (u UUID) String() string { return base64.RawURLEncoding.EncodeToString(u[:]) }
+
+// Hex gives 32 hex digits, the form in the names of directories that were renamed.
+func (u UUID) Hex() string { return hex.EncodeToString(u[:]) }
 
 // IsZero tells whether u is "none".
 func (u UUID) IsZero() bool { return u == UUID{} }

@@ -1,0 +1,220 @@
+package api
+
+import (
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/codec/kerr"
+	"troupe/internal/model"
+)
+
+// Fetch (key 1), versions 4-18, for consumers.
+//
+// Ordering key: the fetch session where there is one, and each partition named.
+// Errors of the whole reply: 70 FETCH_SESSION_ID_NOT_FOUND, 71 INVALID_FETCH_SESSION_EPOCH, 106
+// FETCH_SESSION_TOPIC_ID_ERROR. Errors a partition: 1 OFFSET_OUT_OF_RANGE, 3 UNKNOWN_TOPIC_OR_PARTITION, 6
+// NOT_LEADER_OR_FOLLOWER, 29 TOPIC_AUTHORIZATION_FAILED, 56 KAFKA_STORAGE_ERROR, 74 FENCED_LEADER_EPOCH, 75
+// UNKNOWN_LEADER_EPOCH, 100 UNKNOWN_TOPIC_ID, 103 INCONSISTENT_TOPIC_ID.
+var fetch = &Handler{
+	Key: 1, Name: "Fetch", Min: 4, Max: 18, On: OnBroker,
+	Order:  Order{Keys: fetchKeys, Pipelined: false},
+	Access: Access{Read, OnTopic},
+	Handle: handleFetch,
+}
+
+func handleFetch(n *Node, r *Request) {
+	req := r.Body.(*kmsg.FetchRequest)
+	op := &fetchOp{
+		node: n, request: r,
+		deadline: r.Received.Add(time.Duration(max(req.MaxWaitMillis, 0)) * time.Millisecond),
+		minBytes: int(min(req.MinBytes, req.MaxBytes)),
+		maxBytes: int(min(req.MaxBytes, n.Config.Fetch.MaxBytes)),
+	}
+	if op.code = n.Sessions.bind(n, r, op); op.code != kerr.None {
+		r.Reply(op.failure())
+		return
+	}
+	r.ReplyLater(op)
+}
+
+func fetchKeys(n *Node, dst []uint64, body kmsg.Request) []uint64 {
+	req := body.(*kmsg.FetchRequest)
+	if req.SessionID != 0 {
+		dst = append(dst, sessionKey(req.SessionID))
+		dst = n.Sessions.partitionKeys(req.SessionID, dst)
+	}
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		name := n.topicName(t.Topic, t.TopicID)
+		for j := range t.Partitions {
+			dst = append(dst, partitionKey(name, t.Partitions[j].Partition))
+		}
+	}
+	return dst
+}
+
+// fetchOp is one Fetch on its way: polled by the connection's writer until it can be answered.
+type fetchOp struct {
+	node     *Node
+	request  *Request
+	deadline time.Time
+	minBytes int
+	maxBytes int
+
+	set         *fetchSet
+	session     *session // nil without one
+	sessionID   int32
+	incremental bool
+	code        kerr.Code
+
+	results []fetchResult
+	warming *warming
+}
+
+// Deadline is when MaxWaitMs is over.
+func (op *fetchOp) Deadline() time.Time { return op.deadline }
+
+// Poll reads what is there and answers when it is enough, when waiting makes no sense or at the deadline.
+func (op *fetchOp) Poll(last bool, wake func()) (*Payload, bool) {
+	if op.warming != nil {
+		if !op.warming.done() {
+			return nil, false
+		}
+		return op.give(), true
+	}
+	parts := op.set.take(wake)
+	enough := op.read(parts)
+	if !enough && !last {
+		op.release()
+		op.set.putBack(op.unsettled(parts), true)
+		op.set.arm(parts, op.session == nil)
+		return nil, false
+	}
+	if op.session != nil {
+		op.set.arm(parts, false)
+		op.requeue(parts)
+	}
+	if op.warming = op.node.warm(op.results, wake); op.warming != nil && !op.warming.done() {
+		return nil, false
+	}
+	return op.give(), true
+}
+
+// read fills results and tells whether the reply need not wait.
+func (op *fetchOp) read(parts []*fetchPart) bool {
+	req := op.request.Body.(*kmsg.FetchRequest)
+	lim := fetchLimits{readCommitted: req.IsolationLevel == 1, left: op.maxBytes, first: true}
+	bytes, now := 0, false
+	op.results = op.results[:0]
+	for _, p := range parts {
+		if !op.node.Authorizer.Allowed(op.request.Client, Read, OnTopic, p.name) {
+			op.results = append(op.results, fetchResult{part: p, code: kerr.TopicAuthorizationFailed, highWatermark: -1, lastStable: -1, start: -1})
+			now = true
+			continue
+		}
+		res := op.node.readPartition(p, &lim)
+		bytes += int(res.region.Len)
+		now = now || res.diverging != nil || res.code != kerr.None && !waitsBeside(res.code)
+		op.results = append(op.results, res)
+	}
+	return now || bytes >= op.minBytes || op.hopeless()
+}
+
+// waitsBeside tells the errors beside which an empty good partition still waits (measured, facts/replication.md 11).
+func waitsBeside(c kerr.Code) bool {
+	return c == kerr.UnknownTopicOrPartition || c == kerr.UnknownTopicID
+}
+
+// hopeless tells that no partition of the fetch can ever bring bytes: there is none, or all are unknown.
+func (op *fetchOp) hopeless() bool {
+	if op.session != nil && op.incremental {
+		return op.session.empty()
+	}
+	for i := range op.results {
+		if op.results[i].code == kerr.None {
+			return false
+		}
+	}
+	return true
+}
+
+// unsettled are the parts that must be read again whatever changes: a wait for more bytes counts what is there
+// already, and an unknown topic may appear.
+func (op *fetchOp) unsettled(parts []*fetchPart) []*fetchPart {
+	if op.session == nil {
+		return parts
+	}
+	var again []*fetchPart
+	for i := range op.results {
+		if op.results[i].code != kerr.None || op.results[i].part.offset < op.results[i].highWatermark {
+			again = append(again, op.results[i].part)
+		}
+	}
+	return again
+}
+
+// requeue keeps a session's partitions in line that have, or may have, more to give. Those that gave go to the back.
+func (op *fetchOp) requeue([]*fetchPart) {
+	var hungry, served []*fetchPart
+	for i := range op.results {
+		res := &op.results[i]
+		switch {
+		case res.region.Len > 0:
+			served = append(served, res.part)
+		case res.code != kerr.None || res.part.offset < res.highWatermark:
+			hungry = append(hungry, res.part)
+		}
+	}
+	op.set.putBack(hungry, true)
+	op.set.putBack(served, false)
+}
+
+// give makes the payload; the watches of a fetch without session end here.
+func (op *fetchOp) give() *Payload {
+	op.set.disarm()
+	if op.session == nil {
+		op.set.release()
+	} else if op.incremental {
+		op.results = op.session.changed(op.results)
+	}
+	return encodeFetch(op)
+}
+
+// release lets go of the regions that were read.
+func (op *fetchOp) release() {
+	for i := range op.results {
+		op.results[i].region.Release()
+	}
+	op.results = op.results[:0]
+}
+
+// Abandon lets go of everything when the connection is gone.
+func (op *fetchOp) Abandon() {
+	op.set.disarm()
+	if op.session == nil {
+		op.set.release()
+	}
+	op.release()
+}
+
+// failure is the reply of a whole-request error.
+func (op *fetchOp) failure() *kmsg.FetchResponse {
+	resp := kmsg.NewPtrFetchResponse()
+	resp.Version = op.request.Version
+	resp.ErrorCode = int16(op.code)
+	return resp
+}
+
+// newFetchPart reads one partition of a request.
+func newFetchPart(r *Request, t *kmsg.FetchRequestTopic, p *kmsg.FetchRequestTopicPartition) *fetchPart {
+	part := &fetchPart{name: t.Topic, id: t.TopicID, partition: p.Partition, byID: r.Version >= 13}
+	part.update(p)
+	return part
+}
+
+func (f *fetchPart) update(p *kmsg.FetchRequestTopicPartition) {
+	f.offset, f.maxBytes = model.Offset(p.FetchOffset), p.PartitionMaxBytes
+	f.leaderEpoch = model.LeaderEpoch(p.CurrentLeaderEpoch)
+	f.lastFetchedEpoch = model.LeaderEpoch(p.LastFetchedEpoch)
+}

@@ -1,0 +1,221 @@
+package api
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/codec/kerr"
+	"troupe/internal/clock"
+	"troupe/internal/model"
+)
+
+// sessionIdleMax is how long a session is safe from being evicted by any newcomer (facts/replication.md 11).
+const sessionIdleMax = 2 * time.Minute
+
+// partKey names a partition within a session the way its requests do.
+type partKey struct {
+	name      string
+	id        model.TopicID
+	partition int32
+}
+
+// session is an incremental fetch session (KIP-227). Requests of a session run one at a time; a client that breaks
+// that by using two connections is stopped by the epoch.
+type session struct {
+	id    int32
+	byID  bool
+	set   fetchSet
+	index map[partKey]*fetchPart
+
+	// Guarded by Sessions.mu.
+	epoch    int32 // of the next request
+	lastUsed time.Time
+}
+
+// Sessions is the broker's cache of fetch sessions. It is safe for concurrent use.
+type Sessions struct {
+	clock clock.Clock
+	slots int
+
+	mu      sync.Mutex
+	byID    map[int32]*session
+	evicted uint64
+}
+
+// NewSessions makes a cache of max.incremental.fetch.session.cache.slots sessions.
+func NewSessions(c clock.Clock, slots int) *Sessions {
+	return &Sessions{clock: c, slots: slots, byID: make(map[int32]*session)}
+}
+
+// Count gives the sessions now held and how many were evicted since the start.
+func (s *Sessions) Count() (held int, evicted uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.byID), s.evicted
+}
+
+// bind gives the fetch its partitions: those of its session, or a set of its own.
+func (s *Sessions) bind(n *Node, r *Request, op *fetchOp) kerr.Code {
+	req := r.Body.(*kmsg.FetchRequest)
+	if req.SessionEpoch > 0 {
+		ss, code := s.resume(req, r.Version >= 13)
+		if code != kerr.None {
+			return code
+		}
+		ss.apply(n, r, req)
+		op.set, op.session, op.sessionID, op.incremental = &ss.set, ss, ss.id, true
+		return kerr.None
+	}
+	if req.SessionID != 0 {
+		s.close(req.SessionID)
+	}
+	ss := &session{byID: r.Version >= 13, index: make(map[partKey]*fetchPart)}
+	ss.apply(n, r, req)
+	op.set = &ss.set
+	if req.SessionEpoch == 0 && r.Version >= 7 && len(ss.index) > 0 && s.open(ss) {
+		op.session, op.sessionID = ss, ss.id
+	}
+	return kerr.None
+}
+
+// resume finds the session of an incremental fetch and moves its epoch on.
+func (s *Sessions) resume(req *kmsg.FetchRequest, byID bool) (*session, kerr.Code) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ss, ok := s.byID[req.SessionID]
+	switch {
+	case !ok:
+		return nil, kerr.FetchSessionIDNotFound
+	case ss.epoch != req.SessionEpoch:
+		return nil, kerr.InvalidFetchSessionEpoch
+	case ss.byID != byID:
+		return nil, kerr.FetchSessionTopicIDError
+	}
+	ss.epoch = nextEpoch(ss.epoch)
+	ss.lastUsed = s.clock.Now()
+	return ss, kerr.None
+}
+
+// nextEpoch wraps from 2^31-1 to 1: 0 means a new session.
+func nextEpoch(e int32) int32 {
+	if e == 1<<31-1 {
+		return 1
+	}
+	return e + 1
+}
+
+// open gives the session a place and an id, if there is one: a free slot, or that of one unused for two minutes, or of
+// a smaller one.
+func (s *Sessions) open(ss *session) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.clock.Now()
+	if len(s.byID) >= s.slots && !s.evictFor(ss, now) {
+		return false
+	}
+	for ss.id == 0 || s.byID[ss.id] != nil {
+		ss.id = rand.Int32N(1<<31-1) + 1
+	}
+	ss.epoch, ss.lastUsed = 1, now
+	s.byID[ss.id] = ss
+	return true
+}
+
+func (s *Sessions) evictFor(ss *session, now time.Time) bool {
+	var oldest, smallest *session
+	for _, o := range s.byID {
+		if oldest == nil || o.lastUsed.Before(oldest.lastUsed) {
+			oldest = o
+		}
+		if smallest == nil || len(o.index) < len(smallest.index) {
+			smallest = o
+		}
+	}
+	victim := oldest
+	if victim == nil {
+		return false
+	}
+	if now.Sub(oldest.lastUsed) <= sessionIdleMax {
+		if len(smallest.index) >= len(ss.index) {
+			return false
+		}
+		victim = smallest
+	}
+	delete(s.byID, victim.id)
+	s.evicted++
+	victim.set.release()
+	return true
+}
+
+func (s *Sessions) close(id int32) {
+	s.mu.Lock()
+	ss := s.byID[id]
+	delete(s.byID, id)
+	s.mu.Unlock()
+	if ss != nil {
+		ss.set.release()
+	}
+}
+
+// partitionKeys appends the ordering keys of a session's partitions.
+func (s *Sessions) partitionKeys(id int32, dst []uint64) []uint64 {
+	s.mu.Lock()
+	ss := s.byID[id]
+	s.mu.Unlock()
+	if ss == nil {
+		return dst
+	}
+	for k, p := range ss.index {
+		dst = append(dst, partitionKey(p.name, k.partition))
+	}
+	return dst
+}
+
+// apply takes over what the request adds, changes and forgets. Of a partition named twice the last mention counts.
+func (ss *session) apply(_ *Node, r *Request, req *kmsg.FetchRequest) {
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		for j := range t.Partitions {
+			p := &t.Partitions[j]
+			k := partKey{t.Topic, t.TopicID, p.Partition}
+			if known := ss.index[k]; known != nil {
+				known.update(p)
+				ss.set.touch(known)
+				continue
+			}
+			part := newFetchPart(r, t, p)
+			ss.index[k] = part
+			ss.set.add(part)
+		}
+	}
+	for i := range req.ForgottenTopics {
+		t := &req.ForgottenTopics[i]
+		for _, p := range t.Partitions {
+			k := partKey{t.Topic, t.TopicID, p}
+			if known := ss.index[k]; known != nil {
+				delete(ss.index, k)
+				ss.set.drop(known)
+			}
+		}
+	}
+}
+
+func (ss *session) empty() bool { return len(ss.index) == 0 }
+
+// changed keeps the results that tell the client something new: records, an error, a diverging epoch, or a moved high
+// watermark or log start offset.
+func (ss *session) changed(results []fetchResult) []fetchResult {
+	kept := results[:0]
+	for _, res := range results {
+		p := res.part
+		same := p.told && p.toldHighWatermark == res.highWatermark && p.toldLogStart == res.start
+		if res.code == kerr.None && res.region.Len == 0 && res.diverging == nil && same {
+			continue
+		}
+		kept = append(kept, res)
+	}
+	return kept
+}

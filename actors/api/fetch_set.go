@@ -1,0 +1,185 @@
+package api
+
+import (
+	"slices"
+	"sync"
+
+	"troupe/actors/replica"
+	"troupe/internal/model"
+)
+
+// fetchPart is what one fetch, or one fetch session, wants of one partition.
+type fetchPart struct {
+	byID      bool // the request names the topic by id
+	name      string
+	id        model.TopicID
+	partition int32
+	key       uint64 // index in fetchSet.parts
+
+	offset           model.Offset
+	maxBytes         int32
+	leaderEpoch      model.LeaderEpoch // -1 skips the check
+	lastFetchedEpoch model.LeaderEpoch // -1 skips the check
+
+	handle *replica.Handle
+	watch  watchState
+	seen   model.Offset // high watermark of the view last read
+
+	// What the session's client was last told, to leave out what did not change (KIP-227).
+	toldHighWatermark, toldLogStart model.Offset
+	told                            bool
+
+	queued bool // in fetchSet.queue
+	gone   bool // left the session; its key is never used again
+}
+
+type watchState uint8
+
+const (
+	unwatched watchState = iota
+	watchedOnce
+	watchedAlways
+)
+
+// fetchSet is the partitions of a fetch or of a session, with a queue of those worth looking at. What did not change
+// since it was last read empty is not in the queue, so that a poll costs what changed, not what is subscribed to.
+//
+// Replicas call Changed from their own goroutines; everything else is called by one request at a time, which the
+// ordering key of the session sees to.
+type fetchSet struct {
+	mu    sync.Mutex
+	parts []*fetchPart // by watch key
+	queue []*fetchPart
+	wake  func()
+}
+
+// add puts a partition in and queues it.
+func (s *fetchSet) add(p *fetchPart) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.seen, p.toldHighWatermark, p.toldLogStart = model.NoOffset, model.NoOffset, model.NoOffset
+	p.key = uint64(len(s.parts))
+	s.parts = append(s.parts, p)
+	s.push(p)
+}
+
+// touch queues a partition whose request changed.
+func (s *fetchSet) touch(p *fetchPart) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.push(p)
+}
+
+func (s *fetchSet) push(p *fetchPart) {
+	if !p.queued && !p.gone {
+		p.queued = true
+		s.queue = append(s.queue, p)
+	}
+}
+
+// take empties the queue; what Changed names from now on is queued anew.
+func (s *fetchSet) take(wake func()) []*fetchPart {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.queue
+	s.queue = nil
+	for _, p := range q {
+		p.queued = false
+	}
+	s.wake = wake
+	return q
+}
+
+// putBack queues parts again, in order, before what was queued meanwhile when front is set.
+func (s *fetchSet) putBack(parts []*fetchPart, front bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	late := s.queue
+	if front {
+		s.queue = make([]*fetchPart, 0, len(parts)+len(late))
+		for _, p := range late {
+			p.queued = false
+		}
+	}
+	for _, p := range parts {
+		s.push(p)
+	}
+	if front {
+		for _, p := range late {
+			s.push(p)
+		}
+	}
+}
+
+// Changed queues the partition and wakes the poll that waits, if any.
+func (s *fetchSet) Changed(key uint64) {
+	s.mu.Lock()
+	p := s.parts[key]
+	if p == nil { // dropped while the call was on its way
+		s.mu.Unlock()
+		return
+	}
+	if p.watch == watchedOnce {
+		p.watch = unwatched
+	}
+	s.push(p)
+	wake := s.wake
+	s.mu.Unlock()
+	if wake != nil {
+		wake()
+	}
+}
+
+// arm watches the partitions that are not watched yet.
+func (s *fetchSet) arm(parts []*fetchPart, once bool) {
+	for _, p := range parts {
+		if p.handle == nil || p.gone {
+			continue
+		}
+		s.mu.Lock()
+		fresh := p.watch == unwatched
+		if fresh {
+			p.watch = watchedAlways
+			if once {
+				p.watch = watchedOnce
+			}
+		}
+		s.mu.Unlock()
+		if fresh {
+			p.handle.Send(&replica.Watch{Watcher: s, Key: p.key, Seen: p.seen, Once: once})
+		}
+	}
+}
+
+// drop takes a partition out.
+func (s *fetchSet) drop(p *fetchPart) {
+	s.mu.Lock()
+	p.gone = true
+	s.parts[p.key] = nil
+	watched := p.watch != unwatched
+	p.watch = unwatched
+	s.mu.Unlock()
+	if watched && p.handle != nil {
+		p.handle.Send(&replica.Unwatch{Watcher: s, Key: p.key})
+	}
+}
+
+// release ends all watches.
+func (s *fetchSet) release() {
+	s.mu.Lock()
+	s.wake = nil
+	parts := slices.Clone(s.parts)
+	s.mu.Unlock()
+	for _, p := range parts {
+		if p != nil {
+			s.drop(p)
+		}
+	}
+}
+
+// disarm forgets the wake of a poll that was answered.
+func (s *fetchSet) disarm() {
+	s.mu.Lock()
+	s.wake = nil
+	s.mu.Unlock()
+}

@@ -1,0 +1,53 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+
+	"troupe/actors/replica"
+	"troupe/codec/batch"
+	"troupe/codec/kerr"
+)
+
+// transactionsRefused is the one code for all that needs a transaction or group coordinator, which this broker does not
+// have: group.version, transaction.version, share.version and streams.version are finalized at 0, so that clients that
+// ask for features know.
+const transactionsRefused = kerr.UnsupportedVersion
+
+// checkBatch holds one partition's records to the rules of its topic, on the connection's goroutine: what is costly to
+// check does not keep the replica from others. The bytes may be changed: the request owns them.
+func (op *produceOp) checkBatch(h *replica.Handle, records []byte, at int) (batch.View, error) {
+	cfg := h.Config()
+	v, err := batch.Produced(records)
+	if err != nil {
+		return nil, err
+	}
+	if v.Transactional() || v.Control() {
+		return nil, &kerr.Error{Code: transactionsRefused, Detail: "transactional batches need a transaction coordinator, which this broker does not have"}
+	}
+	rules := cfg.Rules
+	rules.ProduceVersion, rules.NowMs = op.request.Version, op.node.Clock.Now().UnixMilli()
+	facts, err := batch.Validate(v, rules)
+	if err != nil {
+		var refused *batch.RecordsError
+		if errors.As(err, &refused) {
+			op.parts[at].refused = refused.Records
+		}
+		return nil, err
+	}
+	if r := cfg.Recompress; r != nil && r.Codec != v.Codec() {
+		if v, err = batch.Recompress(v, r.Codec, r.Level); err != nil {
+			return nil, err
+		}
+	}
+	if !v.LogAppendTime() && rules.TimestampType == batch.CreateTime && facts.MaxTimestamp != v.MaxTimestamp() {
+		v.SetMaxTimestamp(facts.MaxTimestamp)
+	}
+	switch size := len(v); {
+	case size > cfg.MaxBatchBytes:
+		return nil, &kerr.Error{Code: kerr.MessageTooLarge, Detail: fmt.Sprintf("the batch of %d bytes for %s is larger than max.message.bytes, %d", size, h.TP, cfg.MaxBatchBytes)}
+	case size > cfg.SegmentBytes:
+		return nil, &kerr.Error{Code: kerr.RecordListTooLarge, Detail: fmt.Sprintf("the batch of %d bytes for %s is larger than segment.bytes, %d", size, h.TP, cfg.SegmentBytes)}
+	}
+	return v, nil
+}

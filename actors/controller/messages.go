@@ -1,0 +1,35 @@
+// Package controller is the shell of the metadata quorum and of the controller's machine: it keeps raft's log and hard
+// state on the metadata lane, in raft's order of durability, and hands committed metadata to this broker.
+package controller
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/cluster/controller"
+	"troupe/cluster/record"
+	"troupe/codec/kerr"
+)
+
+// Request asks the controller. Done gets the reply once the change is committed and this broker has applied it; it is
+// called once, on an actor's goroutine.
+type Request struct {
+	Body kmsg.Request
+	Done func(kmsg.Response)
+}
+
+// MessageKind is part of kit.Message.
+func (*Request) MessageKind() string { return "controller.request" }
+
+// Fail sends the client to look for the controller again.
+func (m *Request) Fail(error) { m.Done(controller.Refuse(m.Body, kerr.NotController)) }
+
+// SupportedFeatures are the ranges of feature levels that this software can run (KIP-584), by name. Those of groups,
+// transactions, share and streams groups are missing: their coordinators are not here, and they are finalized at 0.
+var SupportedFeatures = []record.FeatureRange{
+	{Name: "eligible.leader.replicas.version", MaxSupportedVersion: 1},
+	{Name: "kraft.version", MaxSupportedVersion: 1},
+	{Name: "metadata.version", MinSupportedVersion: int16(record.MinMetadataVersion), MaxSupportedVersion: int16(record.LatestMetadataVersion)},
+}
+
+// CheckTopicName judges the name of a new topic.
+func CheckTopicName(name string) error { return controller.CheckTopicName(name) }

@@ -1,0 +1,106 @@
+// Package disk holds the actors that may wait for a disk. A log directory has several lanes, so that a slow fsync, a
+// cold read or an unlink never stands before an append; work goes in as a message and its completion comes back as one.
+package disk
+
+import (
+	"errors"
+	"hash/maphash"
+	"sync/atomic"
+	"syscall"
+
+	"troupe/actors/kit"
+	"troupe/internal/invariant"
+	"troupe/internal/model"
+	"troupe/partitionlog"
+)
+
+// Kind names what a lane is for.
+type Kind string
+
+// The lanes of a directory. Append and Bulk are sharded by partition, of the others there is one.
+const (
+	Metadata Kind = "metadata" // the metadata log and raft's hard state
+	Append   Kind = "append"   // log writes
+	Fsync    Kind = "fsync"    // flushes asked for by a policy, and those of rolled segments
+	Cold     Kind = "cold"     // reads of bytes that are not in the page cache
+	Bulk     Kind = "bulk"     // recovery, deletes, checkpoints
+)
+
+// ErrFenced answers work for a directory that failed an fsync or a read. After a failed fsync the kernel may have
+// dropped the dirty pages and report success later, so nothing is retried.
+var ErrFenced = errors.New("log directory is offline after an I/O error")
+
+// Dir is a log directory and the lanes that serve it. It is shared by reference and safe for concurrent use.
+type Dir struct {
+	Path string
+	ID   model.DirectoryID
+	Env  *partitionlog.Env
+
+	metadata, fsync, cold kit.Ref
+	appends, bulk         []kit.Ref // sharded by partition
+	seed                  maphash.Seed
+	failure               atomic.Pointer[error]
+}
+
+// AppendLane gives the lane that writes tp's log: always the same one, so that a log's writes stay in order.
+func (d *Dir) AppendLane(tp model.TopicPartition) kit.Ref {
+	return shard(d.appends, d.seed, tp)
+}
+
+// BulkLane gives the lane that opens, cuts and removes tp's log: always the same one, so that a topic that comes back
+// under its name finds the old directory gone.
+func (d *Dir) BulkLane(tp model.TopicPartition) kit.Ref {
+	return shard(d.bulk, d.seed, tp)
+}
+
+func shard(lanes []kit.Ref, seed maphash.Seed, tp model.TopicPartition) kit.Ref {
+	return lanes[maphash.Comparable(seed, tp)%uint64(len(lanes))]
+}
+
+// Lane gives the one lane of a kind that is not sharded.
+func (d *Dir) Lane(k Kind) kit.Ref {
+	switch k {
+	case Metadata:
+		return d.metadata
+	case Fsync:
+		return d.fsync
+	case Cold:
+		return d.cold
+	default:
+		invariant.Check(false, "lane %q is sharded by partition", k)
+		return kit.Ref{}
+	}
+}
+
+// LaneFor gives the lane that a log's job belongs to.
+func (d *Dir) LaneFor(j *partitionlog.Job, tp model.TopicPartition) kit.Ref {
+	switch j.Kind {
+	case partitionlog.KindAppend:
+		return d.AppendLane(tp)
+	case partitionlog.KindFsync:
+		return d.fsync
+	default:
+		return d.BulkLane(tp)
+	}
+}
+
+// Err is nil while the directory is healthy.
+func (d *Dir) Err() error {
+	if p := d.failure.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// fence marks the directory failed; only the first failure counts.
+func (d *Dir) fence(err error) (first bool) {
+	return d.failure.CompareAndSwap(nil, &err)
+}
+
+// fatal tells whether err says that the device, not one file or the free space, is at fault.
+func fatal(k Kind, err error) bool {
+	if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EROFS) {
+		return true
+	}
+	return k == Fsync && !errors.Is(err, partitionlog.ErrClosed)
+}

@@ -1,0 +1,140 @@
+package disk
+
+import (
+	"fmt"
+	"hash/maphash"
+
+	"troupe/actors/kit"
+	"troupe/internal/model"
+	"troupe/partitionlog"
+)
+
+// Spawner starts actors: the system at the root, a context below it.
+type Spawner interface {
+	Spawn(name string, p kit.Props) kit.Ref
+}
+
+// Lanes is how many lanes of the sharded kinds a directory has.
+type Lanes struct {
+	Appends int
+	Bulk    int // num.recovery.threads.per.data.dir
+}
+
+// Open starts the lanes of a directory below the spawner. onFence is told once when the directory fails.
+func Open(s Spawner, env *partitionlog.Env, path string, id model.DirectoryID, lanes Lanes, onFence kit.Ref) *Dir {
+	d := &Dir{Path: path, ID: id, Env: env, seed: maphash.MakeSeed()}
+	start := func(k Kind, name string) kit.Ref {
+		return s.Spawn(name, kit.Props{
+			Kind:      "disk-" + string(k),
+			Dedicated: true,
+			New:       func() kit.Behavior { return &lane{dir: d, kind: k, onFence: onFence} },
+		})
+	}
+	d.metadata = start(Metadata, "metadata")
+	for i := range max(1, lanes.Appends) {
+		d.appends = append(d.appends, start(Append, fmt.Sprintf("append-%d", i)))
+	}
+	for i := range max(1, lanes.Bulk) {
+		d.bulk = append(d.bulk, start(Bulk, fmt.Sprintf("bulk-%d", i)))
+	}
+	d.fsync, d.cold = start(Fsync, "fsync"), start(Cold, "cold")
+	return d
+}
+
+// lane runs what it is sent, in order. Only the append lane collects: the writes of one mailbox swap go out together.
+type lane struct {
+	dir     *Dir
+	kind    Kind
+	onFence kit.Ref
+
+	waiting []*Appends
+	jobs    []*partitionlog.Job // of waiting, in order; reused
+	warmBuf []byte
+}
+
+func (l *lane) Receive(ctx *kit.Context, m kit.Message) {
+	switch m := m.(type) {
+	case *Appends:
+		l.waiting = append(l.waiting, m)
+		l.jobs = append(l.jobs, m.Jobs...)
+		ctx.Link(m)
+	case *Run:
+		err := l.guard(func() error { return m.Job.Run() })
+		m.Owner.Send(&Finished{Jobs: []*partitionlog.Job{m.Job}, Errs: []error{err}, Incarnation: m.Incarnation})
+	case *Task:
+		m.Done(l.guard(m.Do))
+	case *Warm:
+		m.Done(l.guard(func() error { return l.warm(m) }))
+	}
+}
+
+// EndBatch writes what one mailbox swap brought and answers each owner.
+func (l *lane) EndBatch(*kit.Context) {
+	if len(l.waiting) == 0 {
+		return
+	}
+	var errs []error
+	if err := l.dir.Err(); err != nil {
+		errs = make([]error, len(l.jobs))
+		for i := range errs {
+			errs[i] = ErrFenced
+		}
+	} else {
+		errs = partitionlog.RunAppends(l.jobs)
+		for _, err := range errs {
+			l.judge(err)
+		}
+	}
+	at := 0
+	for i, a := range l.waiting {
+		n := len(a.Jobs)
+		a.Owner.Send(&Finished{Jobs: a.Jobs, Errs: errs[at : at+n : at+n], Incarnation: a.Incarnation})
+		at += n
+		l.waiting[i] = nil
+	}
+	l.waiting = l.waiting[:0]
+	clear(l.jobs)
+	l.jobs = l.jobs[:0]
+}
+
+// Crashed answers what was collected: the owners reopen their logs and see what reached the disk.
+func (l *lane) Crashed(err error) {
+	for _, a := range l.waiting {
+		a.Fail(err)
+	}
+}
+
+func (l *lane) guard(do func() error) error {
+	if l.dir.Err() != nil {
+		return ErrFenced
+	}
+	err := do()
+	l.judge(err)
+	return err
+}
+
+func (l *lane) judge(err error) {
+	if err == nil || !fatal(l.kind, err) {
+		return
+	}
+	if l.dir.fence(err) && !l.onFence.IsZero() {
+		l.onFence.Send(&Fenced{Dir: l.dir, Err: err})
+	}
+}
+
+// warmStep is how much one read of the cold lane asks for.
+const warmStep = 256 << 10
+
+func (l *lane) warm(m *Warm) error {
+	if l.warmBuf == nil {
+		l.warmBuf = make([]byte, warmStep)
+	}
+	for done := int64(0); done < m.Len; {
+		n, err := m.File.ReadAt(l.warmBuf[:min(warmStep, m.Len-done)], m.Pos+done)
+		if n == 0 {
+			return err
+		}
+		done += int64(n)
+	}
+	return nil
+}

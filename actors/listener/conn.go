@@ -1,0 +1,252 @@
+package listener
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"troupe/actors/api"
+	"troupe/actors/kit"
+	"troupe/codec/frame"
+)
+
+// inFlightMax bounds the requests of a connection that are worked on at once.
+const inFlightMax = 1024
+
+// conn is one connection: a reader and a writer goroutine that exchange messages with actors. Requests are worked on
+// concurrently, where their ordering keys allow; replies go out in request order.
+//
+// Invariants: the queue holds the requests that are not answered yet, in order of arrival; what a request holds (credits,
+// chunk, regions) is let go exactly once, by the writer when it took the request off the queue, or by complete and
+// teardown when the connection is gone.
+type conn struct {
+	deps    *Deps
+	name    string // in traces
+	net     net.Conn
+	client  *api.Client
+	credits *kit.Credits
+	active  atomic.Int64 // unix seconds of the last read or write
+
+	mu       sync.Mutex
+	queue    []*pending
+	head     int
+	closed   bool // no more replies are sent
+	draining bool // no more requests are read
+	// answering is the head of the queue while the writer makes its reply; the writer lets go of it.
+	answering *pending
+	wake      chan struct{} // to the writer: the head changed; capacity 1
+	answered  *sync.Cond    // to the reader: the queue got shorter
+}
+
+func newConn(d *Deps, nc net.Conn, client *api.Client) *conn {
+	c := &conn{
+		deps: d, net: nc, client: client, credits: kit.NewCredits(d.ConnectionBytes), wake: make(chan struct{}, 1),
+		name: fmt.Sprintf("listeners/%s/%d", client.Listener, client.Connection),
+	}
+	c.answered = sync.NewCond(&c.mu)
+	c.touch()
+	return c
+}
+
+func (c *conn) touch() { c.active.Store(time.Now().Unix()) }
+
+// complete takes a request's outcome and wakes the writer when it is that request's turn.
+func (c *conn) complete(p *pending, set func()) {
+	c.mu.Lock()
+	set()
+	closed, first := c.closed, c.head < len(c.queue) && c.queue[c.head] == p
+	c.mu.Unlock()
+	if closed {
+		if p.later != nil {
+			p.later.Abandon()
+		}
+		c.letGo(p)
+		return
+	}
+	if first {
+		c.signal()
+	}
+}
+
+func (c *conn) signal() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// letGo gives back what a request holds.
+func (c *conn) letGo(p *pending) {
+	if p.chunk != nil {
+		p.chunk.release()
+		p.chunk = nil
+	}
+	c.credits.Release(p.size)
+	c.deps.Credits.Release(p.size)
+}
+
+// read is the reader goroutine: it cuts frames, decodes them and hands requests to their handlers.
+func (c *conn) read() {
+	err := c.readRequests()
+	if reason := closeReason(err); reason != "" {
+		c.deps.Log.Info("connection closed", "client", c.client.Host, "listener", c.client.Listener, "reason", reason)
+	}
+	c.mu.Lock()
+	drain := c.draining
+	c.mu.Unlock()
+	if !drain {
+		c.teardown()
+	}
+}
+
+// closeReason is what is worth telling the operator; a peer that leaves is not.
+func closeReason(err error) string {
+	var netErr net.Error
+	switch {
+	case err == nil, errors.Is(err, errPeerGone), errors.Is(err, net.ErrClosed):
+		return ""
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "closed by the peer within a request"
+	case errors.As(err, &netErr):
+		return ""
+	}
+	return err.Error()
+}
+
+func (c *conn) readRequests() error {
+	src, err := newSource(c.net)
+	if err != nil {
+		return err
+	}
+	f := frames{src: src, limit: c.deps.RequestMax}
+	defer f.drop()
+	for {
+		ch, body, err := f.next()
+		if err != nil {
+			return err
+		}
+		c.touch()
+		if err := c.request(ch, body); err != nil {
+			return err
+		}
+	}
+}
+
+// request takes one frame through header, credits, order and decoding to its handler.
+func (c *conn) request(ch *chunk, b []byte) error {
+	h, body, err := frame.ParseRequestHeader(b)
+	if err != nil {
+		ch.release()
+		return err
+	}
+	handler, err := c.handlerOf(h.Key, h.Version)
+	if err != nil {
+		ch.release()
+		return err
+	}
+	p := &pending{
+		conn: c, handler: handler, version: h.Version, correlation: h.CorrelationID,
+		received: c.deps.Node.Clock.Now(), size: int64(len(b)), chunk: ch,
+	}
+	if err := c.acquire(p.size); err != nil {
+		ch.release()
+		return err
+	}
+	req, err := c.decode(p, &h, body)
+	if err != nil {
+		c.letGo(p)
+		return err
+	}
+	if !c.admit(p) {
+		c.letGo(p)
+		return net.ErrClosed
+	}
+	c.deps.Node.Handle(req)
+	return nil
+}
+
+// acquire takes credits of the connection, then of the broker; both wait while too much is unanswered.
+func (c *conn) acquire(n int64) error {
+	if err := c.credits.Acquire(c.deps.Context, n); err != nil {
+		return err
+	}
+	if err := c.deps.Credits.Acquire(c.deps.Context, n); err != nil {
+		c.credits.Release(n)
+		return err
+	}
+	return nil
+}
+
+// admit waits until no earlier request stands in p's way and puts p in the queue; false when the connection is gone.
+func (c *conn) admit(p *pending) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for !c.closed && c.mustWait(p) {
+		c.answered.Wait()
+	}
+	if c.closed {
+		return false
+	}
+	c.queue = append(c.queue, p)
+	return true
+}
+
+func (c *conn) mustWait(p *pending) bool {
+	open := c.queue[c.head:]
+	if len(open) >= inFlightMax {
+		return true
+	}
+	for _, earlier := range open {
+		if p.conflicts(earlier, c.deps.Node) {
+			return true
+		}
+	}
+	return false
+}
+
+// teardown ends the connection at once. What is still worked on lets go of what it holds when it completes.
+func (c *conn) teardown() {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return
+	}
+	c.closed = true
+	rest := c.queue[c.head:]
+	c.queue, c.head = nil, 0
+	var done []*pending
+	for _, p := range rest {
+		if p.state != working && p != c.answering {
+			done = append(done, p)
+		}
+	}
+	c.answered.Broadcast()
+	c.mu.Unlock()
+	_ = c.net.Close() // nothing written is lost: the peer gets no more
+	c.signal()
+	for _, p := range done {
+		if p.later != nil {
+			p.later.Abandon()
+		}
+		c.letGo(p)
+	}
+	c.deps.closed(c)
+}
+
+// drain answers what was read and then closes.
+func (c *conn) drain() {
+	c.mu.Lock()
+	c.draining = true
+	idle := c.head == len(c.queue)
+	c.mu.Unlock()
+	_ = c.net.SetReadDeadline(time.Unix(1, 0)) // ends the reader's wait
+	if idle {
+		c.teardown()
+		return
+	}
+	c.signal()
+}

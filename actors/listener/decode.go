@@ -1,0 +1,51 @@
+package listener
+
+import (
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/actors/api"
+	"troupe/codec/frame"
+)
+
+// apiVersionsKey is answered at any version: that is how a client finds out what this broker speaks (KIP-511).
+const apiVersionsKey = 18
+
+// handlerOf finds who answers a request. What nobody answers closes the connection: a reply of an unknown form would
+// not be understood (measured, facts/README.md).
+func (c *conn) handlerOf(key, version int16) (*api.Handler, error) {
+	h, here := api.Lookup(key, c.client.Controller)
+	switch {
+	case h == nil || !here:
+		return nil, fmt.Errorf("request with API key %d, which this listener does not answer", key)
+	case !h.Supports(version) && key != apiVersionsKey:
+		return nil, fmt.Errorf("%s request of version %d; versions %d to %d are answered", h.Name, version, h.Min, h.Max)
+	}
+	return h, nil
+}
+
+// decode makes the request of a frame. Unless the handler keeps the bytes, the chunk is let go here.
+func (c *conn) decode(p *pending, h *frame.RequestHeader, body []byte) (*api.Request, error) {
+	req := kmsg.RequestForKey(p.handler.Key)
+	unknown := !p.handler.Supports(p.version) // ApiVersions: the body's form is not known
+	if unknown {
+		p.version = 0
+	} else {
+		req.SetVersion(p.version)
+		if !p.handler.Retains {
+			body = append([]byte(nil), body...)
+			p.chunk.release()
+			p.chunk = nil
+		}
+		if err := req.ReadFrom(body); err != nil {
+			return nil, fmt.Errorf("malformed %s request of version %d: %w", p.handler.Name, p.version, err)
+		}
+	}
+	p.body = req
+	p.span = c.deps.Trace.Start(c.name, p.handler.Name)
+	return api.NewRequest(api.Arrival{
+		Handler: p.handler, Version: p.version, Unsupported: unknown, ClientID: string(h.ClientID), Body: req,
+		Client: c.client, Received: p.received, Cause: p.span.Context(), Slot: p,
+	}), nil
+}

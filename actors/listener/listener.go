@@ -1,0 +1,229 @@
+// Package listener accepts connections and moves bytes: it cuts frames, keeps the order of requests and replies, holds
+// the credits, and sends file regions. What a request means is package api's.
+package listener
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"troupe/actors/api"
+	"troupe/actors/kit"
+	"troupe/actors/trace"
+	"troupe/internal/vfs"
+)
+
+// Deps is what the listeners of a broker share.
+type Deps struct {
+	Node            *api.Node
+	Log             *slog.Logger
+	Trace           *trace.Tracer
+	Context         context.Context // ends when the broker stops at once
+	Credits         *kit.Credits    // bytes in flight of the broker
+	ConnectionBytes int64           // the same of one connection
+	RequestMax      int             // socket.request.max.bytes
+	IdleMax         time.Duration   // connections.max.idle.ms
+	SendBuffer      int             // socket.send.buffer.bytes; -1 leaves the system's
+	ReceiveBuffer   int
+	ConnectionsMax  int // max.connections
+	PerAddressMax   func(host string) int
+	Descriptors     *vfs.Descriptors
+	// Observe is told of every answered request.
+	Observe func(h *api.Handler, version int16, took time.Duration)
+
+	connections atomic.Int64
+	ids         atomic.Uint64
+	mu          sync.Mutex
+	open        map[*conn]struct{}
+	perHost     map[string]int
+	empty       chan struct{} // closed when the last connection is; nil while nobody waits
+}
+
+// Connections is how many are open.
+func (d *Deps) Connections() int64 { return d.connections.Load() }
+
+// enter counts a connection in, or says why there is no room for it.
+func (d *Deps) enter(c *conn) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	host := c.client.Host
+	switch {
+	case len(d.open) >= d.ConnectionsMax:
+		return "max.connections is reached"
+	case d.perHost[host] >= d.PerAddressMax(host):
+		return "max.connections.per.ip is reached"
+	case !d.Descriptors.Take(vfs.ShareConnections):
+		return "the process's limit of open files leaves no room for more connections"
+	}
+	if d.open == nil {
+		d.open, d.perHost = make(map[*conn]struct{}), make(map[string]int)
+	}
+	d.open[c] = struct{}{}
+	d.perHost[host]++
+	d.connections.Add(1)
+	return ""
+}
+
+func (d *Deps) closed(c *conn) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, there := d.open[c]; !there {
+		return
+	}
+	delete(d.open, c)
+	if d.perHost[c.client.Host]--; d.perHost[c.client.Host] == 0 {
+		delete(d.perHost, c.client.Host)
+	}
+	d.connections.Add(-1)
+	d.Descriptors.Give(vfs.ShareConnections)
+	if len(d.open) == 0 && d.empty != nil {
+		close(d.empty)
+		d.empty = nil
+	}
+}
+
+// Drained waits until every connection has answered what it had read and is closed.
+func (d *Deps) Drained(ctx context.Context) error {
+	for {
+		d.mu.Lock()
+		if len(d.open) == 0 {
+			d.mu.Unlock()
+			return nil
+		}
+		if d.empty == nil {
+			d.empty = make(chan struct{})
+		}
+		empty := d.empty
+		d.mu.Unlock()
+		select {
+		case <-empty:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// all copies the open connections of one listener.
+func (d *Deps) all(listener string) []*conn {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var cs []*conn
+	for c := range d.open {
+		if c.client.Listener == listener {
+			cs = append(cs, c)
+		}
+	}
+	return cs
+}
+
+// guard runs a connection's goroutine: a panic there ends the connection, not the broker.
+func (c *conn) guard(name string, run func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.deps.Log.Error("connection panicked", "goroutine", name, "client", c.client.Host, "panic", v, "stack", string(debug.Stack()))
+			c.teardown()
+		}
+	}()
+	run()
+}
+
+// Actor is one listener: it owns the socket that was bound before, closes idle connections and drains at the end.
+type Actor struct {
+	Deps       *Deps
+	Name       string
+	Controller bool
+	Socket     net.Listener
+}
+
+type sweep struct{}
+
+func (*sweep) MessageKind() string { return "listener.sweep" }
+
+// Start begins to accept.
+func (a *Actor) Start(ctx *kit.Context) {
+	go a.accept()
+	ctx.After(a.sweepEvery(), &sweep{})
+}
+
+func (a *Actor) sweepEvery() time.Duration {
+	return min(max(a.Deps.IdleMax/4, time.Second), time.Minute)
+}
+
+// Receive closes what was idle for too long.
+func (a *Actor) Receive(ctx *kit.Context, m kit.Message) {
+	if _, ok := m.(*sweep); !ok {
+		return
+	}
+	before := ctx.Now().Add(-a.Deps.IdleMax).Unix()
+	for _, c := range a.Deps.all(a.Name) {
+		if c.active.Load() < before {
+			c.teardown()
+		}
+	}
+	ctx.After(a.sweepEvery(), &sweep{})
+}
+
+// Drain stops accepting and lets every connection answer what it has read.
+func (a *Actor) Drain(ctx *kit.Context) {
+	_ = a.Socket.Close() // only stops accepting
+	for _, c := range a.Deps.all(a.Name) {
+		c.drain()
+	}
+	ctx.Drained()
+}
+
+// accept is the listener's goroutine; it ends with the socket.
+func (a *Actor) accept() {
+	pause := 5 * time.Millisecond
+	for {
+		nc, err := a.Socket.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // out of descriptors, or the peer left already
+			a.Deps.Log.Warn("accept failed", "listener", a.Name, "err", err)
+			select {
+			case <-time.After(pause):
+			case <-a.Deps.Context.Done():
+				return
+			}
+			pause = min(2*pause, time.Second)
+			continue
+		}
+		pause = 5 * time.Millisecond
+		a.serve(nc)
+	}
+}
+
+func (a *Actor) serve(nc net.Conn) {
+	host, _, _ := net.SplitHostPort(nc.RemoteAddr().String())
+	c := newConn(a.Deps, nc, &api.Client{
+		Connection: a.Deps.ids.Add(1), Listener: a.Name, Controller: a.Controller, Principal: "User:ANONYMOUS", Host: host,
+	})
+	if why := a.Deps.enter(c); why != "" {
+		a.Deps.Log.Warn("connection refused", "listener", a.Name, "client", host, "reason", why)
+		_ = nc.Close() // nothing was written
+		return
+	}
+	a.tune(nc)
+	go c.guard("reader", c.read)
+	go c.guard("writer", c.write)
+}
+
+func (a *Actor) tune(nc net.Conn) {
+	tcp, ok := nc.(*net.TCPConn)
+	if !ok {
+		return
+	}
+	if n := a.Deps.SendBuffer; n > 0 {
+		_ = tcp.SetWriteBuffer(n) // a hint
+	}
+	if n := a.Deps.ReceiveBuffer; n > 0 {
+		_ = tcp.SetReadBuffer(n) // a hint
+	}
+}

@@ -1,0 +1,83 @@
+package listener
+
+import (
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/actors/api"
+	"troupe/actors/trace"
+)
+
+// pending is a request between its arrival and its reply, in the order of its connection. It is the request's api.Slot.
+type pending struct {
+	conn        *conn
+	handler     *api.Handler
+	version     int16
+	correlation int32
+	body        kmsg.Request // for the ordering keys
+	keys        []uint64     // made when first needed
+	received    time.Time
+	span        trace.Activity
+	size        int64  // credits taken
+	chunk       *chunk // nil once the body needs no bytes of the frame any more
+
+	// Guarded by conn.mu.
+	state  state
+	reply  api.Body
+	later  api.Deferred
+	reason string // of a hangup
+}
+
+type state uint8
+
+const (
+	working state = iota
+	ready
+	deferred
+	silent // no reply is wanted
+	hangup
+)
+
+// Ready is part of api.Slot.
+func (p *pending) Ready(b api.Body) { p.conn.complete(p, func() { p.state, p.reply = ready, b }) }
+
+// ReadyLater is part of api.Slot.
+func (p *pending) ReadyLater(d api.Deferred) {
+	p.conn.complete(p, func() { p.state, p.later = deferred, d })
+}
+
+// Nothing is part of api.Slot.
+func (p *pending) Nothing() { p.conn.complete(p, func() { p.state = silent }) }
+
+// Hangup is part of api.Slot.
+func (p *pending) Hangup(reason string) {
+	p.conn.complete(p, func() { p.state, p.reason = hangup, reason })
+}
+
+// orderKeys gives the request's ordering keys.
+func (p *pending) orderKeys(n *api.Node) []uint64 {
+	if p.keys == nil {
+		p.keys = p.handler.Order.Keys(n, make([]uint64, 0, 4), p.body)
+	}
+	return p.keys
+}
+
+// conflicts tells whether p has to wait for an earlier request that is not answered yet.
+func (p *pending) conflicts(earlier *pending, n *api.Node) bool {
+	if p.handler.Order.Keys == nil || earlier.handler.Order.Keys == nil {
+		return true
+	}
+	if p.handler == earlier.handler && p.handler.Order.Pipelined {
+		return false
+	}
+	theirs := earlier.orderKeys(n)
+	for _, k := range p.orderKeys(n) {
+		for _, t := range theirs {
+			if k == t {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,274 @@
+package listener
+
+import (
+	"fmt"
+	"time"
+
+	"troupe/actors/api"
+	"troupe/codec/frame"
+)
+
+// flushAt is how much encoded reply is gathered before it is written.
+const flushAt = 64 << 10
+
+// write is the writer goroutine: it gives out replies in request order, gathering those that are ready, and polls the
+// long poll whose turn it is.
+func (c *conn) write() {
+	w := writer{conn: c}
+	defer w.abandon()
+	for {
+		p, st := c.first()
+		w.current = p
+		switch st {
+		case gone:
+			return
+		case notYet:
+			if !w.flush() {
+				return
+			}
+			w.dropBuffer()
+			<-c.wake
+			continue
+		}
+		if p.state == deferred {
+			if !w.poll(p) {
+				return
+			}
+			continue
+		}
+		if !w.answer(p) {
+			return
+		}
+	}
+}
+
+type turn uint8
+
+const (
+	notYet turn = iota
+	now
+	gone
+)
+
+// first looks at the head of the queue.
+func (c *conn) first() (*pending, turn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		return nil, gone
+	case c.head == len(c.queue) || c.queue[c.head].state == working:
+		return nil, notYet
+	}
+	c.answering = c.queue[c.head]
+	return c.answering, now
+}
+
+// pop takes the answered head off; false when the connection was torn down meanwhile, and with it the request.
+func (c *conn) pop() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.queue[c.head], c.answering = nil, nil
+	c.head++
+	switch {
+	case c.head == len(c.queue):
+		c.queue, c.head = c.queue[:0], 0
+	case c.head > 64 && c.head*2 > len(c.queue):
+		n := copy(c.queue, c.queue[c.head:])
+		clear(c.queue[n:])
+		c.queue, c.head = c.queue[:n], 0
+	}
+	c.answered.Signal()
+	return true
+}
+
+// writer gathers encoded replies.
+type writer struct {
+	conn  *conn
+	out   *[]byte
+	sent  []*pending // encoded in out, not written yet
+	timer *time.Timer
+	// current is the head of the queue while its reply is made: teardown leaves it to the writer.
+	current *pending
+}
+
+// abandon lets go of what the writer holds when the connection is gone.
+func (w *writer) abandon() {
+	for _, p := range w.sent {
+		w.conn.letGo(p)
+	}
+	if p := w.current; p != nil {
+		if p.later != nil {
+			p.later.Abandon()
+		}
+		w.conn.letGo(p)
+	}
+}
+
+// answer encodes the head's reply. The request leaves the queue once it is encoded, which is when its effects stand.
+func (w *writer) answer(p *pending) bool {
+	c := w.conn
+	switch p.state {
+	case hangup:
+		w.flush()
+		c.deps.Log.Info("connection closed", "client", c.client.Host, "listener", c.client.Listener, "reason", p.reason)
+		c.teardown()
+		return false
+	case ready:
+		w.begin()
+		at := len(*w.out)
+		*w.out = p.reply.AppendTo(w.head(p))
+		frame.End(*w.out, at, 0)
+	}
+	if !w.done(p) {
+		return false
+	}
+	return len(w.bytes()) < flushAt || w.flush()
+}
+
+// poll asks a long poll for its reply; when there is none yet it waits for a wake or the deadline.
+func (w *writer) poll(p *pending) bool {
+	c := w.conn
+	left := p.later.Deadline().Sub(c.deps.Node.Clock.Now())
+	if c.isDraining() {
+		left = 0
+	}
+	payload, ok := p.later.Poll(left <= 0, c.signal)
+	if ok {
+		return w.payload(p, payload)
+	}
+	if !w.flush() {
+		return false
+	}
+	w.dropBuffer()
+	if left <= 0 { // at its deadline it waits for the disk alone
+		<-c.wake
+		return true
+	}
+	if w.timer == nil {
+		w.timer = time.NewTimer(left)
+	} else {
+		w.timer.Reset(left)
+	}
+	select {
+	case <-c.wake:
+	case <-w.timer.C:
+	}
+	w.timer.Stop()
+	return true
+}
+
+func (c *conn) isDraining() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.draining
+}
+
+// payload writes a reply with file regions in it.
+func (w *writer) payload(p *pending, pl *api.Payload) bool {
+	defer pl.Sent()
+	w.begin()
+	at := len(*w.out)
+	*w.out = w.head(p)
+	frame.End(*w.out, at, int(pl.Len()))
+	from := 0
+	for _, h := range pl.Holes {
+		*w.out = append(*w.out, pl.Bytes[from:h.At]...)
+		from = h.At
+		if !w.flush() || !w.region(h) {
+			return false
+		}
+	}
+	*w.out = append(*w.out, pl.Bytes[from:]...)
+	return w.done(p) && w.flush()
+}
+
+// done takes the current request off the queue.
+func (w *writer) done(p *pending) bool {
+	if !w.conn.pop() {
+		return false
+	}
+	w.current = nil
+	w.sent = append(w.sent, p)
+	return true
+}
+
+func (w *writer) region(h api.Hole) bool {
+	if err := sendRegion(w.conn.net, &h.Region); err != nil {
+		w.conn.fail(err)
+		return false
+	}
+	w.conn.touch()
+	return true
+}
+
+// head appends a frame's size, to be filled in, and the reply header.
+func (w *writer) head(p *pending) []byte {
+	return frame.AppendResponseHeader(frame.Begin(*w.out), p.handler.Key, p.version, p.correlation, nil)
+}
+
+func (w *writer) begin() {
+	if w.out == nil {
+		w.out = outBuffers.Get().(*[]byte)
+	}
+}
+
+func (w *writer) bytes() []byte {
+	if w.out == nil {
+		return nil
+	}
+	return *w.out
+}
+
+// flush writes what was gathered and lets go of what the answered requests held.
+func (w *writer) flush() bool {
+	c := w.conn
+	var err error
+	if len(w.bytes()) > 0 {
+		_, err = c.net.Write(*w.out)
+		*w.out = (*w.out)[:0]
+		c.touch()
+	}
+	for i, p := range w.sent {
+		c.finished(p)
+		w.sent[i] = nil
+	}
+	w.sent = w.sent[:0]
+	if err != nil {
+		c.fail(err)
+		return false
+	}
+	c.mu.Lock()
+	over := c.draining && c.head == len(c.queue)
+	c.mu.Unlock()
+	if over {
+		c.teardown()
+		return false
+	}
+	return true
+}
+
+// finished ends a request whose reply has left.
+func (c *conn) finished(p *pending) {
+	c.letGo(p)
+	c.deps.Observe(p.handler, p.version, c.deps.Node.Clock.Now().Sub(p.received))
+	p.span.End()
+}
+
+func (c *conn) fail(err error) {
+	c.deps.Log.Debug("connection lost", "client", c.client.Host, "err", fmt.Sprint(err))
+	c.teardown()
+}
+
+// dropBuffer gives the buffer back while there is nothing to write.
+func (w *writer) dropBuffer() {
+	if w.out != nil && len(*w.out) == 0 {
+		if cap(*w.out) <= 4*flushAt {
+			outBuffers.Put(w.out)
+		}
+		w.out = nil
+	}
+}

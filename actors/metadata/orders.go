@@ -1,0 +1,196 @@
+package metadata
+
+import (
+	"crypto/rand"
+	"path/filepath"
+	"slices"
+
+	"troupe/actors/disk"
+	"troupe/actors/kit"
+	"troupe/actors/replica"
+	"troupe/cluster/image"
+	"troupe/internal/model"
+	"troupe/partitionlog"
+)
+
+// order turns what changed into orders for replicas.
+func (a *Actor) order(ctx *kit.Context, m *Apply) {
+	d := m.Delta
+	for _, t := range d.Topics {
+		if t.After == nil {
+			a.drop(ctx, t.Before)
+			continue
+		}
+		a.topic(ctx, d.To, t)
+	}
+	a.configure(ctx, d)
+	if m.Complete && !a.settled {
+		a.settled = true
+		a.setAside(ctx)
+		a.deps.Settled(a.claimed)
+	}
+}
+
+func (a *Actor) topic(ctx *kit.Context, i *image.Image, t image.TopicDelta) {
+	cfg := a.config(i, t.After.Name)
+	for n, p := range t.Partitions() {
+		tp := model.TopicPartition{Topic: t.After.Name, Partition: n}
+		at := slices.Index(p.Replicas, a.deps.Self)
+		h := a.deps.Replicas.Get(tp)
+		switch {
+		case at < 0 && h != nil:
+			a.dropReplica(ctx, h)
+		case at < 0:
+		case h != nil && h.TopicID == t.After.ID:
+			if lead := a.lead(p); lead != nil {
+				h.SendFrom(ctx, lead)
+			} else {
+				h.SendFrom(ctx, &replica.Resign{})
+			}
+		default:
+			a.host(ctx, tp, t.After.ID, p, at, cfg)
+		}
+	}
+}
+
+// lead is the order for a partition that this broker leads.
+func (a *Actor) lead(p *image.Partition) *replica.BecomeLeader {
+	if p.Leader != a.deps.Self {
+		return nil
+	}
+	return &replica.BecomeLeader{LeaderEpoch: p.LeaderEpoch, PartitionEpoch: p.Epoch, ISR: p.ISR, Replicas: p.Replicas}
+}
+
+// host has a replica started, on the log that was found or on a new one.
+func (a *Actor) host(ctx *kit.Context, tp model.TopicPartition, id model.TopicID, p *image.Partition, at int, cfg *replica.Config) {
+	found, old := a.deps.Found[tp]
+	dir := found.Dir
+	if !old {
+		dir = a.place(p.Directories, at)
+	}
+	var opened func(partitionlog.Recovery, error)
+	if old {
+		delete(a.deps.Found, tp)
+		a.claimed++
+		opened = a.deps.Opened
+	}
+	h := replica.NewHandle(tp, id, dir, cfg)
+	app, self := a.current, ctx.Self()
+	app.left++
+	a.deps.Replicas.Put(h)
+	ctx.Send(a.shard(tp), &replica.Host{
+		Handle: h, Lead: a.lead(p), Fresh: !old, Clean: a.deps.Clean && old,
+		RecoveryPoint: found.RecoveryPoint, LogStart: found.LogStart, HighWatermark: found.HighWatermark, Opened: opened,
+		Done: func() { self.Send(&hosted{app}) },
+	})
+}
+
+// place gives the directory that the metadata names, or the healthy one with the fewest replicas.
+func (a *Actor) place(assigned []model.DirectoryID, at int) *disk.Dir {
+	if at < len(assigned) {
+		for _, d := range a.deps.Dirs {
+			if d.ID == assigned[at] {
+				return d
+			}
+		}
+	}
+	counts := make(map[*disk.Dir]int, len(a.deps.Dirs))
+	if len(a.deps.Dirs) > 1 {
+		for _, h := range a.deps.Replicas.All() {
+			counts[h.Dir]++
+		}
+	}
+	return slices.MinFunc(a.deps.Dirs, func(x, y *disk.Dir) int {
+		if (x.Err() == nil) != (y.Err() == nil) {
+			if x.Err() == nil {
+				return -1
+			}
+			return 1
+		}
+		return counts[x] - counts[y]
+	})
+}
+
+func (a *Actor) shard(tp model.TopicPartition) kit.Ref {
+	return a.deps.Shards[replica.ShardOf(tp, len(a.deps.Shards))]
+}
+
+func (a *Actor) drop(ctx *kit.Context, t *image.Topic) {
+	for n := range t.Partitions {
+		h := a.deps.Replicas.Get(model.TopicPartition{Topic: t.Name, Partition: int32(n)})
+		if h != nil && h.TopicID == t.ID {
+			a.dropReplica(ctx, h)
+		}
+	}
+}
+
+func (a *Actor) dropReplica(ctx *kit.Context, h *replica.Handle) {
+	a.deps.Replicas.Remove(h)
+	ctx.Send(a.shard(h.TP), &replica.Drop{Handle: h, Unique: a.unique()})
+}
+
+// unique names what is set aside, so that a topic of the same name can come back at once.
+func (a *Actor) unique() model.UUID {
+	u, err := model.NewUUID(rand.Reader)
+	if err != nil {
+		panic(err) // the system's randomness does not fail
+	}
+	return u
+}
+
+// configure passes changed topic configurations on; a change of the brokers' defaults concerns every topic.
+func (a *Actor) configure(ctx *kit.Context, d image.Delta) {
+	all := false
+	changed := map[string]bool{}
+	for _, r := range d.Configs {
+		all = all || r.Type == image.BrokerResource
+		if r.Type == image.TopicResource {
+			changed[r.Name] = true
+		}
+	}
+	if !all && len(changed) == 0 {
+		return
+	}
+	for t := range d.To.Topics("") {
+		if !all && !changed[t.Name] {
+			continue
+		}
+		cfg := a.config(d.To, t.Name)
+		for n := range t.Partitions {
+			if h := a.deps.Replicas.Get(model.TopicPartition{Topic: t.Name, Partition: int32(n)}); h != nil {
+				h.SendFrom(ctx, &replica.Configure{Config: cfg})
+			}
+		}
+	}
+}
+
+// config resolves a topic's configuration. A stored value that does not parse was written by newer software; the
+// defaults serve until it is corrected.
+func (a *Actor) config(i *image.Image, topic string) *replica.Config {
+	layers := a.deps.Source.layersOf(i)
+	t, err := TopicConfig(layers, i, topic)
+	if err != nil {
+		a.deps.Log.Error("topic configuration is not understood, defaults are used", "topic", topic, "err", err)
+		if t, err = layers.Topic(nil); err != nil {
+			t, _ = a.deps.Source.static.Topic(nil) // was checked at the start
+		}
+	}
+	return replica.ConfigOf(t)
+}
+
+// setAside renames what no image claims: the topic was deleted while this broker was down, or the directory is foreign.
+func (a *Actor) setAside(ctx *kit.Context) {
+	for tp, f := range a.deps.Found {
+		from := filepath.Join(f.Dir.Path, tp.String())
+		to := from + "." + a.unique().Hex() + "-stray"
+		fs, log := f.Dir.Env.FS, a.deps.Log
+		ctx.Send(f.Dir.BulkLane(tp), &disk.Task{
+			Name: "set aside " + tp.String(),
+			Do:   func() error { return fs.Rename(from, to) },
+			Done: func(err error) {
+				log.Warn("a log that belongs to no topic was set aside", "partition", tp.String(), "now", to, "err", err)
+			},
+		})
+	}
+	a.deps.Found = nil
+}

@@ -1,0 +1,55 @@
+// Package metadata publishes the images of the cluster's metadata that this broker has applied, and turns what changed
+// into orders for its replicas.
+package metadata
+
+import (
+	"maps"
+	"strconv"
+	"sync/atomic"
+
+	"troupe/cluster/image"
+	"troupe/configs"
+	"troupe/internal/model"
+)
+
+// Source gives the latest image to any goroutine.
+type Source struct {
+	self   model.BrokerID
+	static configs.Layers
+	latest atomic.Pointer[published]
+}
+
+// published is an image with what is derived from it once.
+type published struct {
+	image  *image.Image
+	layers configs.Layers
+}
+
+// NewSource starts with an empty image over the static configuration.
+func NewSource(self model.BrokerID, clusterID string, static configs.Layers) *Source {
+	s := &Source{self: self, static: static}
+	s.publish(image.Empty(clusterID))
+	return s
+}
+
+// Image is the latest image that this broker has applied.
+func (s *Source) Image() *image.Image { return s.latest.Load().image }
+
+// Layers is the broker configuration below the topics' own, with the dynamic one of the latest image.
+func (s *Source) Layers() configs.Layers { return s.latest.Load().layers }
+
+func (s *Source) publish(i *image.Image) {
+	s.latest.Store(&published{image: i, layers: s.layersOf(i)})
+}
+
+func (s *Source) layersOf(i *image.Image) configs.Layers {
+	l := s.static
+	l.Default = maps.Collect(i.Config(image.ConfigResource{Type: image.BrokerResource}).All())
+	l.Broker = maps.Collect(i.Config(image.ConfigResource{Type: image.BrokerResource, Name: strconv.Itoa(int(s.self))}).All())
+	return l
+}
+
+// TopicConfig resolves a topic's configuration under an image's overrides.
+func TopicConfig(l configs.Layers, i *image.Image, topic string) (configs.Topic, error) {
+	return l.Topic(maps.Collect(i.Config(image.ConfigResource{Type: image.TopicResource, Name: topic}).All()))
+}

@@ -1,0 +1,192 @@
+package replica
+
+import (
+	"log/slog"
+	"time"
+
+	"troupe/actors/kit"
+	"troupe/codec/kerr"
+	"troupe/internal/model"
+	"troupe/partitionlog"
+)
+
+// Deps is what the replicas of a broker share.
+type Deps struct {
+	Self model.BrokerID
+	Log  *slog.Logger
+	// ProducerExpiry is producer.id.expiration.ms.
+	ProducerExpiry time.Duration
+}
+
+// actor runs one replica: it stages appends in the log, has the disk lanes write them and gives the machine what
+// happened. Whatever it publishes goes out at the end of a batch of messages: first the view, then the answers, then
+// the watchers, so that who is answered or woken finds the state that was promised.
+type actor struct {
+	deps    *Deps
+	kept    *durable
+	machine *Machine
+	log     *partitionlog.Log // nil while it is being opened
+
+	stalled     []*Append           // came while the log was being opened
+	appends     []*partitionlog.Job // staged in this batch of messages
+	outstanding int                 // jobs on their way
+	answers     []Wait
+	changed     bool // the view must be published
+	moved       bool // watchers must be told
+	flushing    bool
+	flushTimer  *kit.Timer
+	expiry      *kit.Timer
+	ending      ending
+}
+
+// ending is how the actor is to stop once no job is outstanding.
+type ending struct {
+	close   *Close
+	delete  *Delete
+	started bool
+}
+
+func newActor(deps *Deps, kept *durable) kit.Behavior {
+	return &actor{deps: deps, kept: kept, machine: NewMachine(deps.Self)}
+}
+
+// Start brings the log up: a new one is there at once, an old one is opened on the bulk lane.
+func (a *actor) Start(ctx *kit.Context) {
+	h := a.kept.handle
+	if !a.kept.fresh {
+		a.open(ctx)
+		return
+	}
+	a.kept.fresh = false
+	a.adopt(ctx, partitionlog.New(h.Dir.Env, logDir(h), h.TP, h.Config().Log, h.TopicID))
+	a.run(ctx, a.log.Create())
+	a.EndBatch(ctx)
+}
+
+func (a *actor) Receive(ctx *kit.Context, m kit.Message) {
+	switch m := m.(type) {
+	case *Append:
+		a.append(ctx, m)
+	case *finished:
+		a.finished(ctx, m)
+	case *Watch:
+		a.watch(m)
+	case *Unwatch:
+		a.kept.unwatch(m.Watcher, m.Key)
+	case *BecomeLeader:
+		a.becomeLeader(m)
+	case *Resign:
+		a.resign()
+	case *Configure:
+		a.configure(m)
+	case *DeleteRecords:
+		a.deleteRecords(m)
+	case *DescribeProducers:
+		a.describeProducers(m)
+	case *Maintain:
+		a.maintain(ctx)
+	case *expire:
+		a.expire(ctx)
+	case *flushDue:
+		a.flush(ctx)
+	case *opened:
+		a.opened(ctx, m)
+	case *Close:
+		a.ending.close = m
+	case *Delete:
+		a.ending.delete = m
+		a.goOffline()
+	case *Panic:
+		panic("asked to panic by a fault test")
+	}
+}
+
+// EndBatch hands the staged appends to their lane in one message and publishes what the batch changed.
+func (a *actor) EndBatch(ctx *kit.Context) {
+	if len(a.appends) > 0 {
+		a.submitAppends(ctx)
+	}
+	if a.changed && a.log != nil {
+		a.publish()
+	}
+	a.answer()
+	if a.moved {
+		a.moved = false
+		a.kept.notify()
+	}
+	a.armExpiry(ctx)
+	a.end(ctx)
+}
+
+// Crashed answers whoever waited: the instance is gone, and the log will be opened anew from its files.
+func (a *actor) Crashed(error) {
+	a.goOffline()
+	a.answers = append(a.answers, a.machine.Resign().Answers...)
+	a.answer()
+	for _, m := range a.stalled {
+		m.Fail(ErrStarting)
+	}
+	if a.ending.close != nil {
+		a.ending.close.Done(ErrStarting)
+	}
+	if a.ending.delete != nil {
+		a.ending.delete.Done()
+	}
+	a.kept.notify()
+}
+
+// publish makes the log's state visible to connections.
+func (a *actor) publish() {
+	a.changed = false
+	h := a.kept.handle
+	v := a.log.View()
+	old := h.view.Swap(v)
+	a.kept.highWatermark, a.kept.logStart, a.kept.recoveryPoint = v.HighWatermark, v.LogStart, a.log.RecoveryPoint()
+	h.size.Store(a.log.Size())
+	h.recoveryPoint.Store(int64(a.kept.recoveryPoint))
+	if old == nil || old.HighWatermark != v.HighWatermark || old.LogStart != v.LogStart || old.LastStable != v.LastStable {
+		a.moved = true
+	}
+}
+
+func (a *actor) answer() {
+	for i, w := range a.answers {
+		if w.Result.Code == kerr.None && a.log != nil {
+			w.Result.LogStart = a.log.LogStart()
+		}
+		w.Sink.AppendDone(w.Index, w.Result)
+		a.answers[i] = Wait{}
+	}
+	a.answers = a.answers[:0]
+}
+
+func (a *actor) goOffline() {
+	old := a.kept.handle.Status()
+	a.kept.handle.status.Store(&Status{LeaderEpoch: old.LeaderEpoch})
+	a.moved = true
+}
+
+// apply takes over the effects of the machine.
+func (a *actor) apply(e Effects) {
+	if e.HighWatermark != model.NoOffset {
+		a.log.SetHighWatermark(e.HighWatermark)
+		a.changed = true
+	}
+	a.answers = append(a.answers, e.Answers...)
+}
+
+func (a *actor) armExpiry(ctx *kit.Context) {
+	if a.expiry != nil {
+		return
+	}
+	at, ok := a.machine.NextDeadline()
+	if !ok {
+		return
+	}
+	a.expiry = ctx.After(max(at.Sub(ctx.Now()), time.Millisecond), &expire{})
+}
+
+func (a *actor) expire(ctx *kit.Context) {
+	a.expiry = nil
+	a.apply(a.machine.Expire(ctx.Now()))
+}

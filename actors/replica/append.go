@@ -1,0 +1,153 @@
+package replica
+
+import (
+	"errors"
+
+	"troupe/actors/disk"
+	"troupe/actors/kit"
+	"troupe/codec/kerr"
+	"troupe/internal/model"
+	"troupe/partitionlog"
+)
+
+// append stages one batch. The producer is answered when the machine says that it may be.
+func (a *actor) append(ctx *kit.Context, m *Append) {
+	if a.log == nil {
+		a.stalled = append(a.stalled, m)
+		return
+	}
+	epoch, _ := a.machine.Leading()
+	res := AppendResult{BaseOffset: model.NoOffset, LogAppendTime: -1, LogStart: model.NoOffset, LeaderEpoch: epoch}
+	w := Wait{Deadline: m.Deadline, Result: res, Sink: m.Sink, Index: m.Index}
+	if a.ending.close != nil || a.ending.delete != nil {
+		a.answers = append(a.answers, w.failed(kerr.NotLeaderOrFollower))
+		return
+	}
+	if code := a.machine.Admit(m.AllAcks); code != kerr.None {
+		a.answers = append(a.answers, w.failed(code))
+		return
+	}
+	now := ctx.Now().UnixMilli()
+	staged, job, err := a.log.Stage(m.Batch, partitionlog.StageOptions{NowMs: now, LeaderEpoch: epoch, Origin: m.origin()})
+	if err != nil {
+		a.refuse(w, err)
+		return
+	}
+	if job != nil {
+		a.appends = append(a.appends, job)
+	}
+	w.Next = staged.LastOffset + 1
+	w.Result.BaseOffset, w.Result.LogAppendTime = staged.BaseOffset, staged.LogAppendMs
+	a.apply(a.machine.Await(w, m.AllAcks))
+}
+
+// origin tells the log which rules the producer's client keeps (KIP-890).
+func (m *Append) origin() partitionlog.Origin {
+	if m.Version >= 12 {
+		return partitionlog.FromClientV2
+	}
+	return partitionlog.FromClient
+}
+
+func (a *actor) refuse(w Wait, err error) {
+	code, message := kerr.Of(err)
+	if errors.Is(err, partitionlog.ErrPoisoned) {
+		code, message = kerr.KafkaStorageError, ""
+	}
+	if code == kerr.UnknownServerError {
+		a.deps.Log.Error("append failed", "partition", a.kept.handle.TP.String(), "err", err)
+	}
+	w = w.failed(code)
+	w.Result.Message = message
+	a.answers = append(a.answers, w)
+}
+
+// submitAppends sends what one batch of messages staged.
+func (a *actor) submitAppends(ctx *kit.Context) {
+	h := a.kept.handle
+	jobs := append([]*partitionlog.Job(nil), a.appends...)
+	clear(a.appends)
+	a.appends = a.appends[:0]
+	a.outstanding += len(jobs)
+	ctx.Send(h.Dir.AppendLane(h.TP), &disk.Appends{Jobs: jobs, Owner: ctx.Self(), Incarnation: ctx.Incarnation()})
+}
+
+// run sends one job to its lane; nil is no job.
+func (a *actor) run(ctx *kit.Context, job *partitionlog.Job) {
+	if job == nil {
+		return
+	}
+	h := a.kept.handle
+	a.outstanding++
+	ctx.Send(h.Dir.LaneFor(job, h.TP), &disk.Run{Job: job, Owner: ctx.Self(), Incarnation: ctx.Incarnation()})
+}
+
+type finished = disk.Finished
+
+// finished applies what the lanes did.
+func (a *actor) finished(ctx *kit.Context, m *finished) {
+	if m.Incarnation != ctx.Incarnation() {
+		return // of a log that was given up; its files tell what became of it
+	}
+	a.outstanding -= len(m.Jobs)
+	if a.log == nil {
+		a.reopenIdle(ctx)
+		return
+	}
+	for i, job := range m.Jobs {
+		a.log.Done(job, m.Errs[i])
+		a.kindDone(job, m.Errs[i])
+	}
+	a.changed = true
+	if err := a.log.Err(); err != nil {
+		a.giveUpLog(ctx, err)
+		return
+	}
+	for _, job := range a.log.Background(ctx.Now().UnixMilli()) {
+		a.run(ctx, job)
+	}
+	a.flushByPolicy(ctx)
+	a.apply(a.machine.Written(a.writtenEnd()))
+}
+
+func (a *actor) kindDone(job *partitionlog.Job, err error) {
+	if err != nil && !errors.Is(err, disk.ErrFenced) {
+		a.deps.Log.Error("disk work failed", "partition", a.kept.handle.TP.String(), "err", err)
+	}
+	if job.Kind == partitionlog.KindFsync {
+		a.flushing = false
+	}
+}
+
+// writtenEnd is the end of what counts as written: with flush.messages, appends count once they are synced.
+func (a *actor) writtenEnd() model.Offset {
+	end := a.log.LogEnd()
+	if int64(end-a.log.Flushed()) < a.kept.handle.Config().FlushMessages {
+		return end
+	}
+	return max(a.machine.logEnd, a.log.Flushed())
+}
+
+// flushByPolicy starts the flush that flush.messages or flush.ms ask for; one at a time.
+func (a *actor) flushByPolicy(ctx *kit.Context) {
+	cfg := a.kept.handle.Config()
+	behind := int64(a.log.LogEnd() - a.log.Flushed())
+	switch {
+	case behind == 0 || a.flushing:
+	case behind >= cfg.FlushMessages:
+		a.flush(ctx)
+	case cfg.FlushAfter > 0 && a.flushTimer == nil:
+		a.flushTimer = ctx.After(cfg.FlushAfter, &flushDue{})
+	}
+}
+
+func (a *actor) flush(ctx *kit.Context) {
+	a.flushTimer = nil
+	if a.log == nil || a.flushing {
+		return
+	}
+	if job := a.log.Flush(); job != nil {
+		a.flushing = true
+		a.run(ctx, job)
+	}
+}

@@ -1,0 +1,149 @@
+// Package replica holds the actor of one partition replica: the machine that decides, the shell that runs its effects,
+// and the handle through which connections read what is committed without a message.
+package replica
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"troupe/actors/disk"
+	"troupe/actors/kit"
+	"troupe/internal/model"
+	"troupe/partitionlog"
+)
+
+// Status is what connections may know of a replica without asking it. It is immutable.
+type Status struct {
+	Leader      bool
+	LeaderEpoch model.LeaderEpoch
+	Online      bool // false while the log is opened or after its disk failed
+}
+
+// Handle outlives the actor's restarts and is what other goroutines hold. All its fields are safe for concurrent use.
+type Handle struct {
+	TP      model.TopicPartition
+	TopicID model.TopicID
+	Dir     *disk.Dir
+
+	actor  atomic.Pointer[kit.Ref]
+	view   atomic.Pointer[partitionlog.View]
+	status atomic.Pointer[Status]
+	config atomic.Pointer[Config]
+	size   atomic.Int64
+	// recoveryPoint is the offset before which the log is synced, for the directory's checkpoint.
+	recoveryPoint atomic.Int64
+}
+
+// NewHandle makes the handle of a replica whose actor is not running yet.
+func NewHandle(tp model.TopicPartition, id model.TopicID, dir *disk.Dir, cfg *Config) *Handle {
+	h := &Handle{TP: tp, TopicID: id, Dir: dir}
+	h.status.Store(&Status{LeaderEpoch: model.NoLeaderEpoch})
+	h.config.Store(cfg)
+	return h
+}
+
+// Send passes a message to the replica's actor; one that is not spawned yet fails the message.
+func (h *Handle) Send(m kit.Message) {
+	if ref := h.actor.Load(); ref != nil {
+		ref.Send(m)
+		return
+	}
+	if f, ok := m.(kit.Failable); ok {
+		f.Fail(ErrStarting)
+	}
+}
+
+// SendFrom is Send by an actor, whose message is the cause in traces.
+func (h *Handle) SendFrom(ctx *kit.Context, m kit.Message) {
+	if ref := h.actor.Load(); ref != nil {
+		ctx.Send(*ref, m)
+		return
+	}
+	if f, ok := m.(kit.Failable); ok {
+		f.Fail(ErrStarting)
+	}
+}
+
+// View is the last published view of the log, nil until the log was opened.
+func (h *Handle) View() *partitionlog.View { return h.view.Load() }
+
+// Status tells the replica's role.
+func (h *Handle) Status() *Status { return h.status.Load() }
+
+// Config is the configuration that appends are checked against.
+func (h *Handle) Config() *Config { return h.config.Load() }
+
+// Size is the log's size on disk in bytes, as of its last change.
+func (h *Handle) Size() int64 { return h.size.Load() }
+
+// RecoveryPoint is the offset before which everything is synced.
+func (h *Handle) RecoveryPoint() model.Offset { return model.Offset(h.recoveryPoint.Load()) }
+
+// Directory finds the handles of the replicas on this broker.
+type Directory struct {
+	shards [directoryShards]struct {
+		sync.RWMutex
+		m map[model.TopicPartition]*Handle
+	}
+}
+
+const directoryShards = 64
+
+// NewDirectory makes an empty directory.
+func NewDirectory() *Directory {
+	d := &Directory{}
+	for i := range d.shards {
+		d.shards[i].m = make(map[model.TopicPartition]*Handle)
+	}
+	return d
+}
+
+// ShardOf spreads partitions over n shards.
+func ShardOf(tp model.TopicPartition, n int) int {
+	h := uint32(tp.Partition) * 0x9e3779b1
+	for i := range len(tp.Topic) {
+		h = (h ^ uint32(tp.Topic[i])) * 16777619
+	}
+	return int(h>>16) % n
+}
+
+// Get finds a replica; nil when this broker has none.
+func (d *Directory) Get(tp model.TopicPartition) *Handle {
+	s := &d.shards[ShardOf(tp, directoryShards)]
+	s.RLock()
+	h := s.m[tp]
+	s.RUnlock()
+	return h
+}
+
+// Put makes a replica known.
+func (d *Directory) Put(h *Handle) {
+	s := &d.shards[ShardOf(h.TP, directoryShards)]
+	s.Lock()
+	s.m[h.TP] = h
+	s.Unlock()
+}
+
+// Remove forgets h, unless another incarnation of the topic has taken its place.
+func (d *Directory) Remove(h *Handle) {
+	s := &d.shards[ShardOf(h.TP, directoryShards)]
+	s.Lock()
+	if s.m[h.TP] == h {
+		delete(s.m, h.TP)
+	}
+	s.Unlock()
+}
+
+// All lists the handles, in no order.
+func (d *Directory) All() []*Handle {
+	var all []*Handle
+	for i := range d.shards {
+		s := &d.shards[i]
+		s.RLock()
+		for _, h := range s.m {
+			all = append(all, h)
+		}
+		s.RUnlock()
+	}
+	return all
+}

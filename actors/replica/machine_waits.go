@@ -1,0 +1,67 @@
+package replica
+
+import (
+	"slices"
+	"time"
+
+	"troupe/internal/model"
+)
+
+// waitQueue holds waits by rising Next; equal ones keep their order of arrival.
+type waitQueue struct {
+	waits []Wait
+}
+
+func (q *waitQueue) add(w Wait) {
+	at := len(q.waits)
+	// Appends arrive in offset order; only a duplicate of an older batch belongs further in front.
+	for at > 0 && q.waits[at-1].Next > w.Next {
+		at--
+	}
+	q.waits = slices.Insert(q.waits, at, w)
+}
+
+// takeUpTo moves the waits that end at or before the offset to dst.
+func (q *waitQueue) takeUpTo(end model.Offset, dst []Wait) []Wait {
+	n := 0
+	for n < len(q.waits) && q.waits[n].Next <= end {
+		n++
+	}
+	if n == 0 {
+		return dst
+	}
+	dst = append(dst, q.waits[:n]...)
+	q.waits = slices.Delete(q.waits, 0, n)
+	return dst
+}
+
+func (q *waitQueue) takeAll() []Wait {
+	all := q.waits
+	q.waits = nil
+	return all
+}
+
+func (q *waitQueue) takeDue(now time.Time) []Wait {
+	var due []Wait
+	q.waits = slices.DeleteFunc(q.waits, func(w Wait) bool {
+		if w.Deadline.After(now) {
+			return false
+		}
+		due = append(due, w)
+		return true
+	})
+	return due
+}
+
+func (q *waitQueue) nextDeadline() (time.Time, bool) {
+	if len(q.waits) == 0 {
+		return time.Time{}, false
+	}
+	first := q.waits[0].Deadline
+	for _, w := range q.waits[1:] {
+		if w.Deadline.Before(first) {
+			first = w.Deadline
+		}
+	}
+	return first, true
+}

@@ -1,0 +1,152 @@
+package replica
+
+import (
+	"errors"
+	"time"
+
+	"troupe/codec/batch"
+	"troupe/codec/kerr"
+	"troupe/internal/model"
+	"troupe/partitionlog"
+	"troupe/partitionlog/producer"
+)
+
+// ErrStarting fails a message to a replica whose actor is not there: not yet, or no more.
+var ErrStarting = errors.New("replica is not running")
+
+// Append asks the leader to append one batch. The sink keeps the batch's bytes alive until AppendDone.
+type Append struct {
+	Batch    batch.View
+	AllAcks  bool // wait until the high watermark has passed the batch
+	Version  int16
+	Deadline time.Time // of the wait for the high watermark
+	Sink     AppendSink
+	Index    int // the sink's name for this batch
+}
+
+// AppendSink is told once for each Append. It runs on the replica's goroutine: it only signals.
+type AppendSink interface {
+	AppendDone(index int, r AppendResult)
+}
+
+// AppendResult is the partition's part of a Produce reply.
+type AppendResult struct {
+	Code          kerr.Code
+	Message       string
+	BaseOffset    model.Offset
+	LogAppendTime int64 // -1 unless message.timestamp.type is LogAppendTime
+	LogStart      model.Offset
+	LeaderEpoch   model.LeaderEpoch
+}
+
+// Watch asks to be told when committed data appears beyond what the watcher has seen.
+type Watch struct {
+	Watcher Watcher
+	Key     uint64 // the watcher's name for this partition
+	Seen    model.Offset
+	// Once removes the watch after the first call.
+	Once bool
+}
+
+// Unwatch ends a Watch.
+type Unwatch struct {
+	Watcher Watcher
+	Key     uint64
+}
+
+// Watcher is told that a partition changed: its high watermark or log start moved, its role or state changed, or it
+// went away. It runs on the replica's goroutine: it only signals. It must be comparable.
+type Watcher interface {
+	Changed(key uint64)
+}
+
+// BecomeLeader makes the replica lead at an epoch.
+type BecomeLeader struct {
+	LeaderEpoch    model.LeaderEpoch
+	PartitionEpoch model.PartitionEpoch
+	ISR            []model.BrokerID
+	Replicas       []model.BrokerID
+}
+
+// Resign ends the replica's leadership without another leader being known here.
+type Resign struct{}
+
+// Configure replaces the topic's configuration.
+type Configure struct{ Config *Config }
+
+// Delete closes the log and removes its directory; the actor stops. Done is called once, on the actor's
+// goroutine. Unique names the directory until its files are unlinked.
+type Delete struct {
+	Unique model.UUID
+	Done   func()
+}
+
+// Close flushes and closes the log for a clean shutdown; the actor stops. Done is called once.
+type Close struct{ Done func(error) }
+
+// DeleteRecords moves the log start offset to Before, or to the high watermark when Before is -1.
+type DeleteRecords struct {
+	Before model.Offset
+	Done   func(low model.Offset, code kerr.Code) // called on the actor's goroutine
+}
+
+// DescribeProducers asks for the producer states.
+type DescribeProducers struct {
+	Done func([]producer.Entry, kerr.Code) // called on the actor's goroutine
+}
+
+// Maintain lets the replica apply retention, expire producers and hand in background work. The shard sends it.
+type Maintain struct{}
+
+// Panic makes the actor fail, for fault tests.
+type Panic struct{}
+
+// opened is the bulk lane's answer to opening the log.
+type opened struct {
+	log         *partitionlog.Log
+	err         error
+	recovery    partitionlog.Recovery
+	incarnation uint32
+}
+
+// expire is the timer of the earliest waiting append.
+type expire struct{}
+
+// flushDue is the timer of flush.ms.
+type flushDue struct{}
+
+func (*Append) MessageKind() string            { return "replica.append" }
+func (*Watch) MessageKind() string             { return "replica.watch" }
+func (*Unwatch) MessageKind() string           { return "replica.unwatch" }
+func (*BecomeLeader) MessageKind() string      { return "replica.become-leader" }
+func (*Resign) MessageKind() string            { return "replica.resign" }
+func (*Configure) MessageKind() string         { return "replica.configure" }
+func (*Delete) MessageKind() string            { return "replica.delete" }
+func (*Close) MessageKind() string             { return "replica.close" }
+func (*DeleteRecords) MessageKind() string     { return "replica.delete-records" }
+func (*DescribeProducers) MessageKind() string { return "replica.describe-producers" }
+func (*Maintain) MessageKind() string          { return "replica.maintain" }
+func (*Panic) MessageKind() string             { return "replica.panic" }
+func (*opened) MessageKind() string            { return "replica.opened" }
+func (*expire) MessageKind() string            { return "replica.expire" }
+func (*flushDue) MessageKind() string          { return "replica.flush-due" }
+
+// Fail answers with a code that makes the client look up the leader and try again.
+func (m *Append) Fail(error) {
+	m.Sink.AppendDone(m.Index, AppendResult{Code: kerr.NotLeaderOrFollower, BaseOffset: model.NoOffset, LogAppendTime: -1, LogStart: model.NoOffset})
+}
+
+// Fail wakes the watcher, which then finds the replica gone.
+func (m *Watch) Fail(error) { m.Watcher.Changed(m.Key) }
+
+// Fail answers as for a leader that moved.
+func (m *DeleteRecords) Fail(error) { m.Done(model.NoOffset, kerr.NotLeaderOrFollower) }
+
+// Fail answers as for a leader that moved.
+func (m *DescribeProducers) Fail(error) { m.Done(nil, kerr.NotLeaderOrFollower) }
+
+// Fail counts the deletion as done: the directory is found and removed at the next start.
+func (m *Delete) Fail(error) { m.Done() }
+
+// Fail reports a log that was not closed.
+func (m *Close) Fail(err error) { m.Done(err) }
