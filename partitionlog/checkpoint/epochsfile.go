@@ -28,6 +28,8 @@ func WriteEpochs(fsys vfs.FS, name string, e Epochs) error {
 	return Replace(fsys, name, appendEpochs(nil, e))
 }
 
+// parseEpochs holds the file to the invariants of Epochs: End would answer nonsense to a follower otherwise, and it
+// would truncate what it should keep.
 func parseEpochs(name string, data []byte) (Epochs, error) {
 	var e Epochs
 	err := parseLines(name, data, 2, func(fields []string) error {

@@ -15,6 +15,7 @@ func parseLines(file string, data []byte, fields int, take func(fields []string)
 	if len(data) == 0 {
 		return nil
 	}
+	// The last line break may be missing: Kafka's readers go by lines, not by bytes.
 	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	if lines[0] != linesVersion {
 		return &FormatError{file, 1, fmt.Sprintf("version %q, want %s", lines[0], linesVersion)}

@@ -56,6 +56,7 @@ func parseMetaProperties(name string, data []byte) (MetaProperties, error) {
 	if err != nil {
 		return MetaProperties{}, err
 	}
+	// A version 0 file comes from a broker of ZooKeeper's time; what it lacks the caller compares with nothing.
 	idKey := "node.id"
 	switch version {
 	case 0:

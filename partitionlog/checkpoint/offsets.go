@@ -39,6 +39,8 @@ func WriteOffsets(fsys vfs.FS, name string, offsets map[model.TopicPartition]mod
 	return Replace(fsys, name, appendOffsets(nil, offsets))
 }
 
+// parseOffsets refuses negative offsets and repeated partitions, which no writer leaves: taking one of two high
+// watermarks by chance could move it back.
 func parseOffsets(name string, data []byte) (map[model.TopicPartition]model.Offset, error) {
 	offsets := map[model.TopicPartition]model.Offset{}
 	err := parseLines(name, data, 3, func(fields []string) error {
@@ -63,6 +65,7 @@ func parseOffsets(name string, data []byte) (map[model.TopicPartition]model.Offs
 	return offsets, nil
 }
 
+// appendOffsets sorts the lines, so that equal content is equal bytes.
 func appendOffsets(dst []byte, offsets map[model.TopicPartition]model.Offset) []byte {
 	dst = appendFrame(dst, len(offsets))
 	for _, tp := range slices.SortedFunc(maps.Keys(offsets), model.TopicPartition.Compare) {

@@ -90,6 +90,7 @@ func unescapeProperty(s string) (string, bool) {
 	return text, text == strings.TrimSpace(text) && !strings.ContainsAny(text, "\r\n")
 }
 
+// propertyEscaper puts a backslash where Java's store does, except before spaces, of which ids have none at their ends.
 var propertyEscaper = strings.NewReplacer(`\`, `\\`, "=", `\=`, ":", `\:`, "#", `\#`, "!", `\!`)
 
 func escapeProperty(s string) string { return propertyEscaper.Replace(s) }

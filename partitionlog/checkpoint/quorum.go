@@ -28,6 +28,7 @@ type QuorumState struct {
 	CurrentVoters    []model.BrokerID  // version 0; later the voters stand in the log
 }
 
+// quorumJSON has pointers, so that a missing field is told from one that is 0. Fields of later versions are skipped.
 type quorumJSON struct {
 	ClusterID        *string            `json:"clusterId,omitempty"`
 	LeaderID         *model.BrokerID    `json:"leaderId"`
@@ -56,11 +57,13 @@ func ReadQuorumState(fsys vfs.FS, name string) (q QuorumState, ok bool, err erro
 	return q, err == nil, err
 }
 
-// WriteQuorumState replaces the file. It returns before no message may go out that depends on the epoch or the vote.
+// WriteQuorumState replaces the file. No message that depends on the epoch or the vote may go out before it returned.
 func WriteQuorumState(fsys vfs.FS, name string, q QuorumState) error {
 	return Replace(fsys, name, appendQuorumState(nil, q))
 }
 
+// appendQuorumState writes the fields in the order of Kafka's schema; clusterId and appliedOffset are relics that Kafka
+// writes with these values too.
 func appendQuorumState(dst []byte, q QuorumState) []byte {
 	if q.Version > 0 {
 		return fmt.Appendf(dst, `{"leaderId":%d,"leaderEpoch":%d,"votedId":%d,"votedDirectoryId":"%s","data_version":%d}`,

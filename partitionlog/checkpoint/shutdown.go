@@ -17,6 +17,7 @@ const CleanShutdown = ".kafka_cleanshutdown"
 // NoBrokerEpoch stands where the mark does not tell the epoch.
 const NoBrokerEpoch model.BrokerEpoch = -1
 
+// shutdownMark has pointers, so that a missing field is told from one that is 0.
 type shutdownMark struct {
 	Version     *int               `json:"version"`
 	BrokerEpoch *model.BrokerEpoch `json:"brokerEpoch"`

@@ -29,6 +29,8 @@ func (s *State) Check(b Batch, o Origin) (original Original, ok bool, err error)
 	if p == nil {
 		return Original{}, false, checkUnknown(b, o)
 	}
+	// Before all else: the client that repeats a batch may have been answered with success, and a marker or a newer
+	// batch may have come since.
 	if o != Coordinator && p.epoch == b.Epoch {
 		if r, found := p.find(b.BaseSequence, b.LastSequence()); found {
 			first := r.lastOffset - model.Offset(r.offsetDelta)
@@ -60,6 +62,8 @@ func checkUnknown(b Batch, o Origin) error {
 	return nil
 }
 
+// checkSequence wants the sequence after the last one. In an epoch without a batch here that is 0: a producer starts
+// its count anew with each epoch.
 func (p *slot) checkSequence(b Batch) error {
 	want := model.Sequence(0)
 	if last := p.lastSequence(); b.Epoch == p.epoch && last != NoSequence {
@@ -92,6 +96,7 @@ func (s *State) CheckMarker(m Marker, v2 bool) error {
 	return nil
 }
 
+// olderEpoch is INVALID_PRODUCER_EPOCH and not PRODUCER_FENCED: after it a client may abort and go on (KIP-588).
 func olderEpoch(id model.ProducerID, sent, known model.ProducerEpoch) error {
 	return &kerr.Error{Code: kerr.InvalidProducerEpoch, Detail: fmt.Sprintf(
 		"producer %d sends epoch %d, but epoch %d is known", id, sent, known)}

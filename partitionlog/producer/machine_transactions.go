@@ -54,7 +54,7 @@ func (s *State) HighWatermark(hw model.Offset) {
 	}
 }
 
-// begin adds an open transaction; its first offset is nearly always the greatest.
+// begin adds an open transaction. Its first offset is the greatest, except when a snapshot is restored.
 func (s *State) begin(id model.ProducerID, first model.Offset) {
 	at, _ := s.find(first)
 	s.txns = slices.Insert(s.txns, at, transaction{producer: id, first: first, marker: model.NoOffset})
@@ -82,6 +82,7 @@ func (s *State) noteMarker(m model.Offset) {
 	}
 }
 
+// find gives the place of the transaction that begins at first, or where it would stand.
 func (s *State) find(first model.Offset) (int, bool) {
 	return slices.BinarySearchFunc(s.txns, first, func(t transaction, o model.Offset) int { return cmp.Compare(t.first, o) })
 }

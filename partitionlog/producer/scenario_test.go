@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"troupe/codec/kerr"
 	"troupe/internal/model"
@@ -93,7 +92,7 @@ func (w *world) do(t *testing.T, command string) string {
 		w.nowMs = number(t, f[1])
 		return "ok"
 	case "expire":
-		return fmt.Sprintf("%d gone", w.state.Expire(w.nowMs, time.Duration(number(t, f[1]))*time.Millisecond))
+		return fmt.Sprintf("%d gone", w.state.Expire(w.nowMs, number(t, f[1])))
 	case "snapshot":
 		w.saved, w.savedAt = AppendSnapshot(nil, w.state.Entries()), w.end
 		return fmt.Sprintf("at %d", w.end)

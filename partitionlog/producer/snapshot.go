@@ -72,6 +72,7 @@ func DecodeSnapshot(b []byte) ([]Entry, error) {
 		return nil, &SnapshotError{2, fmt.Sprintf("crc %08x, but the content has %08x", want, got)}
 	}
 	count, body := be.Uint32(b[snapshotCRCEnd:]), b[snapshotHeaderSize:]
+	// The count is believed only as far as there are bytes for it; nothing is allocated before.
 	if uint64(len(body)) != uint64(count)*snapshotEntrySize {
 		return nil, &SnapshotError{snapshotCRCEnd, fmt.Sprintf("counts %d entries of %d bytes, but %d bytes follow",
 			int32(count), snapshotEntrySize, len(body))}
@@ -89,6 +90,7 @@ func DecodeSnapshot(b []byte) ([]Entry, error) {
 			CoordinatorEpoch: model.CoordinatorEpoch(be.Uint32(body[34:])),
 			TxnFirstOffset:   model.Offset(be.Uint64(body[38:])),
 		}
+		// A right checksum does not make the content right: a producer that stood twice would break the state's invariants.
 		if _, twice := seen[e.ProducerID]; twice {
 			return nil, &SnapshotError{at, fmt.Sprintf("producer %d stands twice", e.ProducerID)}
 		}

@@ -25,6 +25,7 @@ type remembered struct {
 	offsetDelta  int32
 }
 
+// What a producer has of which nothing is known; Kafka's files and replies say -1 too.
 const (
 	noEpoch            model.ProducerEpoch    = -1
 	noCoordinatorEpoch model.CoordinatorEpoch = -1
@@ -59,6 +60,7 @@ func (p *slot) enterEpoch(e model.ProducerEpoch) {
 	}
 }
 
+// push moves the window on. Copying 96 bytes costs less than the arithmetic of a ring at every look-up.
 func (p *slot) push(r remembered) {
 	if p.count == WindowSize {
 		copy(p.window[:], p.window[1:])
