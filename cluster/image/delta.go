@@ -76,7 +76,7 @@ func (t *touched) delta(from, to *Image) Delta {
 	for _, id := range slices.Compact(slices.Clone(t.topics)) {
 		before, _ := from.byID.get(id)
 		after, _ := to.byID.get(id)
-		if before != after {
+		if !equalTopics(before, after) {
 			d.Topics = append(d.Topics, TopicDelta{before, after})
 		}
 	}
@@ -91,7 +91,7 @@ func (t *touched) delta(from, to *Image) Delta {
 	for _, id := range slices.Compact(slices.Clone(t.brokers)) {
 		before, _ := from.brokers.get(id)
 		after, _ := to.brokers.get(id)
-		if before != after {
+		if before != after && (before == nil || after == nil || !equalRecords(before.record(), after.record())) {
 			d.Brokers = append(d.Brokers, id)
 		}
 	}

@@ -96,7 +96,7 @@ func (e *Editor) apply(r record.Record) string {
 	case *record.FeatureLevel:
 		return e.feature(r)
 	case *record.ProducerIDs:
-		e.next.producerIDs, e.next.NextProducerID = r, r.NextProducerID
+		e.next.NextProducerID = r.NextProducerID
 		return ""
 	}
 	if reason, done := e.applyBroker(r); done {

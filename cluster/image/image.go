@@ -43,8 +43,6 @@ type Image struct {
 	scram      tree[scramKey, *record.UserScramCredential]
 	tokens     tree[string, *record.DelegationToken]
 
-	// producerIDs is the last block record, nil before the first.
-	producerIDs *record.ProducerIDs
 	// migration is the last ZooKeeper migration record, nil where there was none.
 	migration  *record.ZkMigrationState
 	partitions int

@@ -1,0 +1,163 @@
+package quorum
+
+import (
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+
+	"troupe/codec/batch"
+	"troupe/internal/invariant"
+	"troupe/internal/model"
+)
+
+// collect turns what raft has ready into effects, until it has nothing more. It runs after every event, so that end and
+// leadership are never behind raft's own.
+func (m *Machine) collect() {
+	for m.node.HasReady() {
+		ready := m.node.Ready()
+		if ready.SoftState != nil {
+			m.follow(*ready.SoftState)
+		}
+		for _, message := range ready.Messages {
+			switch message.GetTo() {
+			case raft.LocalAppendThread:
+				m.queue(message)
+			case raft.LocalApplyThread:
+				m.apply(message)
+			default:
+				m.send(message)
+			}
+		}
+	}
+}
+
+// follow notes who leads.
+func (m *Machine) follow(s raft.SoftState) {
+	term := m.node.BasicStatus().HardState.GetTerm()
+	m.leadership = Leadership{Leader: m.key(s.Lead), Epoch: model.LeaderEpoch(term), Self: s.RaftState == raft.StateLeader}
+	if s.Lead != raft.None && term > m.leaderTerm {
+		m.leader, m.leaderTerm = m.key(s.Lead), term
+	}
+	told := m.leadership
+	m.effects.Leadership = &told
+}
+
+func (m *Machine) key(id uint64) VoterKey {
+	if k, ok := m.known[id]; ok {
+		return k
+	}
+	return NoVoter
+}
+
+// queue makes an Append of what raft wants on disk. One without anything to write still keeps its place in the order:
+// its responses may depend on the Appends before it.
+func (m *Machine) queue(message *raftpb.Message) {
+	a := &Append{entries: message.GetEntries(), responses: message.GetResponses()}
+	if term := message.GetTerm(); term != 0 {
+		hard := HardState{Epoch: model.LeaderEpoch(term), Voted: m.key(message.GetVote()), Leader: m.leadership.Leader.ID}
+		if hard.Epoch != m.hard.Epoch || hard.Voted != m.hard.Voted {
+			m.hard, a.Hard = hard, &hard
+			if hard.Voted == m.options.Self {
+				// The votes of this candidacy are counted from here.
+				m.granted = []VoterKey{m.options.Self}
+			}
+		}
+	}
+	if s := message.GetSnapshot(); !raft.IsEmptySnap(s) {
+		b := boundaryOf(s)
+		a.Install = &b
+		m.end, m.written = b.End, b.End
+	}
+	if n := len(a.entries); n > 0 {
+		first := offsetOf(a.entries[0].GetIndex())
+		invariant.Check(first <= m.written, "quorum: entry %d leaves a gap after %d", first, m.written)
+		a.Truncate = first < m.written
+		m.end = offsetOf(a.entries[n-1].GetIndex()) + 1
+		m.written = m.end
+	}
+	if a.Hard == nil && a.Install == nil && len(a.entries) == 0 && len(m.outstanding) == 0 {
+		m.finish(a)
+		return
+	}
+	m.outstanding = append(m.outstanding, a)
+	m.effects.Appends = append(m.effects.Appends, a)
+}
+
+// Appended tells that an Append is durable. They are finished in the order in which they came.
+func (m *Machine) Appended(a *Append) {
+	invariant.Check(len(m.outstanding) > 0 && m.outstanding[0] == a, "quorum: an append was finished out of order")
+	m.outstanding = m.outstanding[1:]
+	m.finish(a)
+	m.collect()
+}
+
+func (m *Machine) finish(a *Append) {
+	if a.Install != nil {
+		m.storage.start, m.storage.startTerm = indexOf(a.Install.End-1), uint64(a.Install.Epoch)
+		m.storage.entries, m.storage.checkpoint = nil, *a.Install
+		m.setVoters(a.Install.Voters)
+	}
+	m.storage.append(a.entries)
+	for _, response := range a.responses {
+		if response.GetTo() == m.options.Self.raftID() {
+			// A response that came too late for its term is ignored by raft, as it should be.
+			_ = m.node.Step(response)
+		} else {
+			m.send(response)
+		}
+	}
+}
+
+// apply hands committed entries out, and to raft what it must know of them.
+func (m *Machine) apply(message *raftpb.Message) {
+	for _, e := range message.GetEntries() {
+		entry, err := committed(e)
+		// Every entry was decoded when it was proposed, received or loaded.
+		invariant.Check(err == nil, "quorum: a committed entry does not decode: %v", err)
+		if isVoters(e) {
+			var change raftpb.ConfChangeV2
+			err := proto.Unmarshal(e.GetData(), &change)
+			invariant.Check(err == nil, "quorum: a committed change of voters does not decode: %v", err)
+			m.node.ApplyConfChange(&change)
+			if v, ok := entry.Control.(batch.Voters); ok && len(change.GetContext()) > 0 {
+				m.setVoters(v.Voters)
+			}
+		}
+		m.effects.Committed = append(m.effects.Committed, entry)
+	}
+	for _, response := range message.GetResponses() {
+		_ = m.node.Step(response)
+	}
+	m.compact()
+}
+
+// compact drops the entries that nobody needs: all that are applied when this node votes alone, and otherwise those
+// that the newest checkpoint covers, so that followers behind find either entries or that checkpoint.
+func (m *Machine) compact() {
+	applied := m.node.BasicStatus().Applied
+	if len(m.voters) > 1 {
+		applied = min(applied, indexOf(m.storage.checkpoint.End-1))
+	}
+	m.storage.compact(min(applied, m.storage.last()))
+}
+
+// Checkpointed tells that a checkpoint up to the boundary is durable.
+func (m *Machine) Checkpointed(b Boundary) {
+	if b.End > m.storage.checkpoint.End {
+		m.storage.checkpoint = b
+		m.compact()
+	}
+}
+
+func (m *Machine) setVoters(voters []batch.Voter) {
+	m.voters = voters
+	for _, k := range keysOf(voters) {
+		m.known[k.raftID()] = k
+	}
+}
+
+func (m *Machine) send(message *raftpb.Message) {
+	payload, err := proto.Marshal(message)
+	invariant.Check(err == nil, "quorum: a raft message does not encode: %v", err)
+	m.effects.Send = append(m.effects.Send, Message{To: m.key(message.GetTo()), Payload: payload})
+}

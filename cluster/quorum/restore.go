@@ -1,0 +1,129 @@
+package quorum
+
+import (
+	"fmt"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
+
+	"troupe/codec/batch"
+	"troupe/internal/model"
+)
+
+// Boundary is where a checkpoint ends and the log goes on.
+type Boundary struct {
+	// End is the offset after the last record that the checkpoint stands for; Epoch is that record's.
+	End   model.Offset
+	Epoch model.LeaderEpoch
+	// Voters is the set at that point; a checkpoint of kraft.version 0 does not name it, and it comes from
+	// controller.quorum.voters.
+	Voters []batch.Voter
+}
+
+// Restorer rebuilds a Machine from what is on disk: a checkpoint, the log behind it, and the hard state.
+type Restorer struct {
+	options Options
+	storage *storage
+	voters  []batch.Voter
+	// latest is the set at the end of the log, committed or not: it only serves to read the next VOTERS record.
+	latest []batch.Voter
+	known  map[uint64]VoterKey
+}
+
+// Restore begins at a checkpoint, or at the zero End with the first voters where there is none.
+func Restore(o Options, from Boundary) *Restorer {
+	r := &Restorer{options: o.withDefaults(), voters: from.Voters, latest: from.Voters, known: map[uint64]VoterKey{}}
+	if findVoter(from.Voters, o.Self) < 0 {
+		// In a quorum of kraft.version 0 voters are named without directories, this node among them.
+		if static := (VoterKey{ID: o.Self.ID}); findVoter(from.Voters, static) >= 0 {
+			r.options.Self = static
+		}
+	}
+	r.storage = &storage{
+		start: indexOf(from.End - 1), startTerm: uint64(from.Epoch), checkpoint: from, initial: confState(from.Voters),
+	}
+	return r
+}
+
+// Add takes the next batch of the log; batches that the checkpoint covers are passed over.
+// Errors name the offset: a gap, a batch that does not parse, a record of a newer software (*record.UnknownError).
+func (r *Restorer) Add(v batch.View) error {
+	entries, err := entriesOf(v, &r.latest)
+	if err != nil {
+		return err
+	}
+	for len(entries) > 0 && entries[0].GetIndex() <= r.storage.start {
+		entries = entries[1:]
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	if next := r.storage.last() + 1; entries[0].GetIndex() != next {
+		return fmt.Errorf("metadata log: offset %d follows %d", offsetOf(entries[0].GetIndex()), offsetOf(next)-1)
+	}
+	if epoch, _ := r.storage.Term(r.storage.last()); entries[0].GetTerm() < epoch {
+		return fmt.Errorf("metadata log: epoch %d at offset %d follows epoch %d", entries[0].GetTerm(), offsetOf(entries[0].GetIndex()), epoch)
+	}
+	r.storage.append(entries)
+	for _, k := range keysOf(r.latest) {
+		r.known[k.raftID()] = k
+	}
+	return nil
+}
+
+// Start gives the machine. What the log holds behind the checkpoint comes out as Committed when it is known to be: at
+// once after the election where this node is the only voter, which it holds without waiting for a timeout.
+func (r *Restorer) Start(h HardState) (*Machine, error) {
+	last, _ := r.storage.Term(r.storage.last())
+	if uint64(h.Epoch) < last {
+		// A log ahead of quorum-state was copied, or the file was lost: the node has voted in no later epoch.
+		h = HardState{Epoch: model.LeaderEpoch(last), Voted: NoVoter, Leader: model.NoBroker}
+	}
+	m := &Machine{
+		options: r.options, storage: r.storage, known: r.known, hard: h, leader: NoVoter,
+		leadership: Leadership{Leader: NoVoter, Epoch: h.Epoch},
+		end:        offsetOf(r.storage.last()) + 1,
+	}
+	m.written = m.end
+	m.known[r.options.Self.raftID()] = r.options.Self
+	m.known[h.Voted.raftID()] = h.Voted
+	m.setVoters(r.voters)
+	r.storage.hard = &raftpb.HardState{Term: new(uint64(h.Epoch)), Vote: new(h.Voted.raftID()), Commit: new(r.storage.start)}
+	var err error
+	m.node, err = raft.NewRawNode(&raft.Config{
+		ID: r.options.Self.raftID(), ElectionTick: r.options.ElectionTicks, HeartbeatTick: r.options.HeartbeatTicks,
+		Storage: r.storage, Applied: r.storage.start, AsyncStorageWrites: true,
+		MaxSizePerMsg: 1 << 20, MaxCommittedSizePerReady: 8 << 20, MaxInflightMsgs: 256,
+		CheckQuorum: true, PreVote: true, DisableProposalForwarding: true, StepDownOnRemoval: true,
+		Logger: logger{r.options.Log},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start raft: %w", err)
+	}
+	if len(r.voters) == 1 && keyOf(r.voters[0]) == r.options.Self {
+		err = m.Campaign()
+	}
+	return m, err
+}
+
+func (o Options) withDefaults() Options {
+	if o.ElectionTicks == 0 {
+		o.ElectionTicks = 10
+	}
+	if o.HeartbeatTicks == 0 {
+		o.HeartbeatTicks = 1
+	}
+	if o.BatchBytesMax == 0 {
+		o.BatchBytesMax = 8 << 20
+	}
+	return o
+}
+
+func boundaryOf(s *raftpb.Snapshot) Boundary {
+	meta := s.GetMetadata()
+	b := Boundary{End: offsetOf(meta.GetIndex()) + 1, Epoch: model.LeaderEpoch(meta.GetTerm())}
+	if c, err := parseControl(batch.VotersType, s.GetData()); err == nil {
+		b.Voters = c.(batch.Voters).Voters
+	}
+	return b
+}
