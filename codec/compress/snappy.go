@@ -36,14 +36,14 @@ type snappyDecoder struct {
 }
 
 func (d *snappyDecoder) reset(block []byte) error {
+	if len(block) == 0 {
+		return errSnappy
+	}
 	d.xerial = len(block) >= xerialHeader && string(block[:len(xerialMagic)]) == xerialMagic
 	if d.xerial {
 		block = block[xerialHeader:]
 	}
 	d.block = block
-	if len(block) == 0 {
-		return errSnappy
-	}
 	return nil
 }
 
