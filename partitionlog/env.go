@@ -20,19 +20,15 @@ type Env struct {
 	Dirty *DirtyBudget
 }
 
+// Budgets of a broker.
+const (
+	indexMemory = 32 << 20
+	dirtyBytes  = 256 << 20
+)
+
 // NewEnv makes budgets of the sizes that a broker uses.
 func NewEnv(fsys vfs.FS, d *vfs.Descriptors) *Env {
-	return &Env{FS: fsys, Files: NewFileCache(d), Index: NewIndexBudget(32 << 20), Dirty: NewDirtyBudget(256 << 20)}
+	return &Env{
+		FS: fsys, Files: NewFileCache(fsys, d), Index: NewIndexBudget(indexMemory), Dirty: NewDirtyBudget(dirtyBytes),
+	}
 }
-
-type FileCache struct{}
-
-func NewFileCache(d *vfs.Descriptors) *FileCache { return &FileCache{} }
-
-type IndexBudget struct{}
-
-func NewIndexBudget(limit int64) *IndexBudget { return &IndexBudget{} }
-
-type DirtyBudget struct{}
-
-func NewDirtyBudget(limit int64) *DirtyBudget { return &DirtyBudget{} }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"troupe/codec/batch"
 	"troupe/internal/model"
 )
 
@@ -15,6 +16,8 @@ var (
 	ErrBusy = errors.New("the log has jobs outstanding that exclude this one")
 	// ErrUnexpectedOffset: a follower's batch begins before the log's end.
 	ErrUnexpectedOffset = errors.New("the batch begins before the end of the log")
+	// ErrStale: the view is of files that were truncated or deleted since; the log has a newer one.
+	ErrStale = errors.New("the view of the log is out of date")
 	// ErrClosed: the log was closed or deleted.
 	ErrClosed = errors.New("the log is closed")
 )
@@ -35,3 +38,8 @@ func (e *CorruptionError) Error() string {
 
 // Unwrap gives the decoder's error.
 func (e *CorruptionError) Unwrap() error { return e.Err }
+
+// isCorrupt tells damage from an error of the disk.
+func isCorrupt(err error) bool {
+	return errors.As(err, new(*CorruptionError)) || errors.As(err, new(*batch.CorruptError))
+}

@@ -81,7 +81,9 @@ type Staged struct {
 // is called once; the zero Region is empty and needs none.
 type Region struct {
 	File     File
-	Pos, Len int64
+	Pos, Len int64 // in bytes
+
+	slot *slot
 }
 
 // AbortedTxn is a transaction whose records a read_committed reader has to leave out.

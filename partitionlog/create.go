@@ -1,0 +1,113 @@
+package partitionlog
+
+import (
+	"errors"
+	"io/fs"
+
+	"troupe/internal/model"
+	"troupe/partitionlog/checkpoint"
+)
+
+// Create gives the job that makes the directory and partition.metadata of a new log, nil when that was asked for or
+// they are there. Appends do not wait for it.
+func (l *Log) Create() *Job {
+	if l.creation != creationDue || l.usable() != nil {
+		return nil
+	}
+	l.creation = creationUnderWay
+	return &Job{Kind: KindBulk, task: &createTask{dir: l.dir, topic: l.topic}}
+}
+
+type createTask struct {
+	dir   *directory
+	topic model.TopicID
+}
+
+func (t *createTask) run() error {
+	if err := t.dir.make(); err != nil {
+		return err
+	}
+	if t.topic.IsZero() {
+		return nil
+	}
+	return writeTopicID(t.dir, t.topic)
+}
+
+func (t *createTask) done(l *Log, err error) {
+	if err == nil {
+		l.creation = creationDone
+		return
+	}
+	l.creation = creationDue
+	l.failedBackground(err)
+}
+
+func writeTopicID(dir *directory, topic model.TopicID) error {
+	return checkpoint.WriteTopicID(dir.fs, dir.file(checkpoint.PartitionMetadata), topic)
+}
+
+// removal is files renamed to .deleted that wait for file.delete.delay.ms.
+type removal struct {
+	files    []fileID
+	segments []*segment
+	dueMs    int64
+}
+
+// remove gives the job that unlinks what has waited long enough.
+func (l *Log) remove(nowMs int64) *Job {
+	due := 0
+	for due < len(l.removals) && l.removals[due].dueMs <= nowMs {
+		due++
+	}
+	if due == 0 {
+		return nil
+	}
+	t := &removeTask{dir: l.dir, removals: l.removals[:due:due]}
+	for _, r := range t.removals {
+		for _, s := range r.segments {
+			s.index.release()
+		}
+	}
+	l.removals = l.removals[due:]
+	return &Job{Kind: KindBulk, task: t}
+}
+
+type removeTask struct {
+	dir      *directory
+	removals []removal
+}
+
+func (t *removeTask) run() error {
+	var errs []error
+	for _, r := range t.removals {
+		for _, s := range r.segments {
+			s.file.forget()
+		}
+		for _, f := range r.files {
+			errs = append(errs, t.dir.remove(f))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// done: a file that stays is removed when the log is next opened.
+func (t *removeTask) done(*Log, error) {}
+
+// renameDeleted marks the files of a segment as to be removed, and lists them. Views that hold the segment go on reading.
+func renameDeleted(s *segment) (files []fileID, err error) {
+	for _, x := range []suffix{suffixLog, suffixIndex, suffixTimeIndex, suffixTxnIndex} {
+		from := fileID{offset: s.base, suffix: x}
+		to := from
+		to.deleted = true
+		if x == suffixLog {
+			err = s.file.rename(to)
+		} else {
+			err = s.file.dir.rename(from, to)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return files, err
+		}
+		files = append(files, to)
+	}
+	return files, nil
+}

@@ -1,0 +1,153 @@
+package partitionlog
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"troupe/internal/model"
+	"troupe/internal/vfs"
+)
+
+// fileID names a file of a segment: twenty digits of an offset, a suffix, and the suffix of what waits to be removed.
+type fileID struct {
+	offset  model.Offset
+	suffix  suffix
+	deleted bool
+}
+
+type suffix string
+
+const (
+	suffixLog       suffix = ".log"
+	suffixIndex     suffix = ".index"
+	suffixTimeIndex suffix = ".timeindex"
+	suffixTxnIndex  suffix = ".txnindex"
+	suffixSnapshot  suffix = ".snapshot"
+
+	suffixDeleted = ".deleted"
+	suffixCleaned = ".cleaned"
+	suffixSwap    = ".swap"
+
+	offsetDigits = 20
+)
+
+func (id fileID) String() string {
+	digits := strconv.FormatInt(int64(id.offset), 10)
+	name := strings.Repeat("0", max(0, offsetDigits-len(digits))) + digits + string(id.suffix)
+	if id.deleted {
+		name += suffixDeleted
+	}
+	return name
+}
+
+// parseFileID reads such a name, without .deleted; false for any other.
+func parseFileID(name string) (fileID, bool) {
+	if len(name) <= offsetDigits || name[0] < '0' || name[0] > '9' {
+		return fileID{}, false
+	}
+	offset, err := strconv.ParseInt(name[:offsetDigits], 10, 64)
+	if err != nil {
+		return fileID{}, false
+	}
+	id := fileID{offset: model.Offset(offset), suffix: suffix(name[offsetDigits:])}
+	switch id.suffix {
+	case suffixLog, suffixIndex, suffixTimeIndex, suffixTxnIndex, suffixSnapshot:
+		return id, true
+	}
+	return fileID{}, false
+}
+
+// directory is the place of one log. Its path changes once, when the log is deleted; files may be opened from any
+// goroutine meanwhile.
+type directory struct {
+	fs vfs.FS
+
+	mu   sync.RWMutex
+	path string
+	// exists is false for a log that was decided on in memory only.
+	exists bool
+	// unsynced tells that names were made in the directory, or the directory itself, that a power cut may take.
+	unsynced bool
+}
+
+func (d *directory) open(id fileID, flag int) (vfs.File, error) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.fs.Open(filepath.Join(d.path, id.String()), flag, 0o644)
+}
+
+func (d *directory) rename(from, to fileID) error {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.fs.Rename(filepath.Join(d.path, from.String()), filepath.Join(d.path, to.String()))
+}
+
+// remove unlinks a file if it is there.
+func (d *directory) remove(id fileID) error {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if err := d.fs.Remove(filepath.Join(d.path, id.String())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// file is the path of a file that is not a segment's.
+func (d *directory) file(name string) string {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return filepath.Join(d.path, name)
+}
+
+// make creates the directory unless it is there.
+func (d *directory) make() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.exists {
+		return nil
+	}
+	if err := d.fs.MkdirAll(d.path, 0o755); err != nil {
+		return err
+	}
+	d.exists, d.unsynced = true, true
+	return nil
+}
+
+// named notes that a file was created.
+func (d *directory) named() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.unsynced = true
+}
+
+// sync makes the names durable that were made since the last sync: without that a synced file may be gone after a
+// power cut. The parent is synced too, since the directory may be as young as its first file.
+func (d *directory) sync() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.unsynced {
+		return nil
+	}
+	if err := errors.Join(d.fs.SyncDir(d.path), d.fs.SyncDir(filepath.Dir(d.path))); err != nil {
+		return syncError{err}
+	}
+	d.unsynced = false
+	return nil
+}
+
+// move renames the directory and goes on working there.
+func (d *directory) move(path string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.exists {
+		if err := d.fs.Rename(d.path, path); err != nil {
+			return err
+		}
+	}
+	d.path = path
+	return nil
+}

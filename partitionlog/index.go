@@ -1,0 +1,208 @@
+package partitionlog
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"sync"
+
+	"troupe/internal/model"
+	"troupe/internal/vfs"
+)
+
+// segIndex is the offset and time index of one segment. The owner of the log adds entries; they are written in blocks
+// by jobs, and searched by everybody.
+type segIndex struct {
+	files  *FileCache
+	budget *IndexBudget
+	log    *slot // knows the directory, and whether the segment's files were renamed
+	base   model.Offset
+
+	mu      sync.Mutex
+	offsets table
+	times   table
+	lastMs  int64    // timestamp of the last time entry, noTime without one
+	max     timedMax // over all batches of the segment
+	charged int
+}
+
+// timedMax is the greatest timestamp of a segment, and the last offset of the batch that brought it first.
+type timedMax struct {
+	timestampMs int64
+	offset      model.Offset
+}
+
+const noTime int64 = -1
+
+func newSegIndex(env *Env, log *slot, base model.Offset) *segIndex {
+	return &segIndex{
+		files: env.Files, budget: env.Index, log: log, base: base,
+		offsets: table{width: offsetEntrySize}, times: table{width: timeEntrySize},
+		lastMs: noTime, max: timedMax{noTime, model.NoOffset},
+	}
+}
+
+// note takes in the greatest timestamp of a batch; entry says that the batch, which ends with last and begins at pos,
+// is to be found by the index.
+func (x *segIndex) note(last model.Offset, pos, timestampMs int64, entry bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if timestampMs > x.max.timestampMs {
+		x.max = timedMax{timestampMs, last}
+	}
+	if entry {
+		x.charge(x.offsets.append(offsetEntry(relative(x.base, last), pos)))
+		x.addTime()
+	}
+}
+
+// seal adds the entry that tells the greatest timestamp of the whole segment.
+func (x *segIndex) seal() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.addTime()
+}
+
+func (x *segIndex) addTime() {
+	if x.max.timestampMs > x.lastMs {
+		x.charge(x.times.append(timeEntry(x.max.timestampMs, relative(x.base, x.max.offset))))
+		x.lastMs = x.max.timestampMs
+	}
+}
+
+func (x *segIndex) charge(grown int) {
+	x.charged += grown
+	x.budget.charge(grown)
+}
+
+// release gives the memory back when the segment is dropped.
+func (x *segIndex) release() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.charge(-x.charged)
+	x.offsets.tail, x.offsets.sample, x.times.tail, x.times.sample = nil, nil, nil, nil
+}
+
+// full tells whether either file would pass its limit; the time index keeps room for its last entry.
+func (x *segIndex) full(limitBytes int64) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return int64(x.offsets.count()) >= limitBytes/offsetEntrySize || int64(x.times.count()) >= limitBytes/timeEntrySize-1
+}
+
+// unwritten is the memory held by entries that are not in the files.
+func (x *segIndex) unwritten() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.offsets.tail) + len(x.times.tail)
+}
+
+// indexBlock is entries on their way to the files.
+type indexBlock struct {
+	index          *segIndex
+	offsets, times []byte
+	offsetsAt      int64
+	timesAt        int64
+}
+
+// block takes what is to be written now. One block is under way at a time, until written.
+func (x *segIndex) block() indexBlock {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return indexBlock{
+		index: x, offsets: x.offsets.tail, times: x.times.tail,
+		offsetsAt: int64(x.offsets.onDisk * offsetEntrySize), timesAt: int64(x.times.onDisk * timeEntrySize),
+	}
+}
+
+// write puts the entries in the files, which it makes when they are new. A segment has both files from its first
+// write on, so that a missing one is known for lost. What is to be durable is synced: of the active segment only the
+// time index, whose loss could not be told from a segment without later timestamps, while offset entries are checked
+// against the log when it is recovered.
+func (b *indexBlock) write(syncOffsets, syncTimes bool) error {
+	write := func(s suffix, data []byte, at int64, sync bool) error {
+		if len(data) == 0 && at > 0 && !sync {
+			return nil
+		}
+		if at == 0 {
+			b.index.log.dir.named()
+		}
+		return b.index.files.once(b.index.log.dir, b.index.name(s), os.O_RDWR|os.O_CREATE, func(f vfs.File) error {
+			if _, err := f.WriteAt(data, at); err != nil || !sync {
+				return err
+			}
+			return syncFile(f)
+		})
+	}
+	return errors.Join(write(suffixIndex, b.offsets, b.offsetsAt, syncOffsets),
+		write(suffixTimeIndex, b.times, b.timesAt, syncTimes))
+}
+
+func (b *indexBlock) written() {
+	x := b.index
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	keep := !x.budget.scarce()
+	x.charge(x.offsets.written(len(b.offsets), keep) + x.times.written(len(b.times), keep))
+}
+
+// floorOffset finds where to begin to look for an offset: the start of a batch that ends at or before it.
+func (x *segIndex) floorOffset(o model.Offset) (pos int64, err error) {
+	e, ok, err := x.floor(&x.offsets, suffixIndex, int64(relative(x.base, o)), keyOffset)
+	if !ok {
+		return 0, err
+	}
+	return keyPos(e[:]), nil
+}
+
+// floorPos finds the last indexed batch that begins at or before a position; 0 is the start of the file.
+func (x *segIndex) floorPos(pos int64) (int64, error) {
+	e, ok, err := x.floor(&x.offsets, suffixIndex, pos, keyPos)
+	if !ok {
+		return 0, err
+	}
+	return keyPos(e[:]), nil
+}
+
+// floorTime finds an offset before which every record is older than the timestamp, or just as old.
+func (x *segIndex) floorTime(timestampMs int64) (model.Offset, error) {
+	e, ok, err := x.floor(&x.times, suffixTimeIndex, timestampMs, keyTime)
+	if !ok {
+		return x.base, err
+	}
+	return x.base + model.Offset(keyTimeOffset(e[:])), nil
+}
+
+func (x *segIndex) floor(t *table, s suffix, target int64, k key) (e entry, ok bool, err error) {
+	x.mu.Lock()
+	now := *t
+	x.mu.Unlock()
+	e, ok, done := now.floorInMemory(target, k)
+	if done {
+		return e, ok, nil
+	}
+	err = x.read(s, func(f vfs.File) error {
+		e, ok, err = now.floorOnDisk(f, target, k)
+		return err
+	})
+	return e, ok && err == nil, err
+}
+
+// greatest is the greatest timestamp of the segment; noTime when no batch has one.
+func (x *segIndex) greatest() timedMax {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.max
+}
+
+func (x *segIndex) read(s suffix, work func(vfs.File) error) error {
+	err := x.files.once(x.log.dir, x.name(s), os.O_RDONLY, work)
+	if errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(ErrStale, err)
+	}
+	return err
+}
+
+func (x *segIndex) name(s suffix) fileID {
+	return fileID{offset: x.base, suffix: s, deleted: x.log.deleted()}
+}

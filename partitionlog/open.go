@@ -1,0 +1,241 @@
+package partitionlog
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"troupe/internal/model"
+	"troupe/partitionlog/checkpoint"
+)
+
+// Open reads the log of a partition from its directory and repairs what a crash left (facts/storage-format.md 7): it
+// finishes or drops what a cleaner was doing, checks every batch behind the recovery point, cuts off the first that is
+// damaged with all that follows, and brings indexes, leader epochs and producer state up to date. A directory that is
+// not there is a new log. It works on the disk for as long as that takes.
+//
+// Errors: those of the disk; a topic id other than p.TopicID; messages of format 0 or 1, which are not damage.
+func Open(env *Env, dir string, tp model.TopicPartition, cfg Config, p OpenParams) (*Log, Recovery, error) {
+	names, err := env.FS.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return New(env, dir, tp, cfg, p.TopicID), Recovery{}, nil
+	}
+	if err != nil {
+		return nil, Recovery{}, err
+	}
+	d := &directory{fs: env.FS, path: dir, exists: true}
+	l := newLog(env, d, tp, cfg, p.TopicID)
+	if err := l.identify(); err != nil {
+		return nil, Recovery{}, err
+	}
+	ld := &loader{env: env, dir: d, tp: tp, cfg: cfg, params: p, replayFrom: unchecked}
+	if err := ld.load(names); err != nil {
+		ld.abandon()
+		return nil, ld.report, err
+	}
+	l.adopt(ld)
+	return l, ld.report, nil
+}
+
+// identify compares partition.metadata. One that is missing, or was torn by a power cut, is written by Create: logs of
+// Kafka before 2.8 have none.
+func (l *Log) identify() error {
+	id, err := checkpoint.ReadTopicID(l.env.FS, l.dir.file(checkpoint.PartitionMetadata))
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.As(err, new(*checkpoint.FormatError)) && !l.topic.IsZero():
+		return nil
+	case err != nil:
+		return err
+	case !l.topic.IsZero() && id != l.topic:
+		return fmt.Errorf("%s: the directory is of topic id %s, not %s", l.dir.path, id, l.topic)
+	}
+	l.topic, l.creation = id, creationDone
+	return nil
+}
+
+// adopt takes over what was loaded.
+func (l *Log) adopt(ld *loader) {
+	l.content = ld.content
+	l.maintenance = maintenance{staged: ld.unsynced}
+	l.maintenance.written(l.env.Dirty, ld.unsynced)
+	l.view = nil
+}
+
+// loader reads a directory into a content.
+type loader struct {
+	content
+
+	env    *Env
+	dir    *directory
+	tp     model.TopicPartition
+	cfg    Config
+	params OpenParams
+	report Recovery
+
+	bases     []model.Offset // of the .log files, rising
+	snapshots []model.Offset // rising
+	present   map[fileID]fs.DirEntry
+	unsynced  int64 // bytes behind the recovery point
+	// replayFrom is where the producers have to be replayed from at the latest: a transaction index is damaged there.
+	replayFrom model.Offset
+	// noEpochs tells that leader epochs have to be gathered from all batches.
+	noEpochs bool
+}
+
+func (ld *loader) load(names []fs.DirEntry) error {
+	if err := ld.list(names); err != nil {
+		return err
+	}
+	if err := ld.readEpochs(); err != nil {
+		return err
+	}
+	if err := ld.loadSegments(); err != nil {
+		return err
+	}
+	if len(ld.segments) > 0 && ld.end < ld.params.LogStart {
+		ld.damage(fmt.Errorf("%s: the log ends at %d, before its start %d", ld.tp, ld.end, ld.params.LogStart))
+		if err := ld.dropFrom(0); err != nil {
+			return err
+		}
+	}
+	ld.place()
+	return ld.restoreProducers()
+}
+
+// list sorts the names, and does away with what a crash left half done.
+func (ld *loader) list(names []fs.DirEntry) error {
+	ld.present = make(map[fileID]fs.DirEntry, len(names))
+	var swaps []fileID
+	lowestCleaned := model.NoOffset
+	for _, e := range names {
+		name := e.Name()
+		bare, temporary := strings.CutSuffix(name, suffixCleaned)
+		if id, ok := parseFileID(bare); temporary && ok && (lowestCleaned == model.NoOffset || id.offset < lowestCleaned) {
+			lowestCleaned = id.offset
+		}
+		switch id, ok := parseFileID(strings.TrimSuffix(name, suffixSwap)); {
+		case temporary, strings.HasSuffix(name, suffixDeleted), strings.HasSuffix(name, ".tmp"):
+			if err := ld.removeName(name); err != nil {
+				return err
+			}
+		case ok && strings.HasSuffix(name, suffixSwap):
+			swaps = append(swaps, id)
+		case ok:
+			ld.present[id] = e
+		}
+	}
+	if err := ld.finishSwaps(swaps, lowestCleaned); err != nil {
+		return err
+	}
+	return ld.sortFiles()
+}
+
+// sortFiles notes the segments and snapshots, and removes indexes that have lost their segment.
+func (ld *loader) sortFiles() error {
+	for id := range ld.present {
+		switch _, hasLog := ld.present[fileID{offset: id.offset, suffix: suffixLog}]; {
+		case id.suffix == suffixLog:
+			ld.bases = append(ld.bases, id.offset)
+		case id.suffix == suffixSnapshot:
+			ld.snapshots = append(ld.snapshots, id.offset)
+		case !hasLog:
+			if err := ld.dir.remove(id); err != nil {
+				return err
+			}
+		}
+	}
+	slices.Sort(ld.bases)
+	slices.Sort(ld.snapshots)
+	return nil
+}
+
+// finishSwaps completes what the cleaner had decided: a .swap file is whole unless a .cleaned one at or below it shows
+// that the cleaner had not come so far with the group. Segments that a swapped one covers are removed.
+func (ld *loader) finishSwaps(swaps []fileID, lowestCleaned model.Offset) error {
+	for _, id := range swaps {
+		if lowestCleaned != model.NoOffset && id.offset >= lowestCleaned {
+			if err := ld.removeName(id.String() + suffixSwap); err != nil {
+				return err
+			}
+			continue
+		}
+		if id.suffix == suffixLog {
+			if err := ld.removeCovered(id); err != nil {
+				return err
+			}
+		}
+	}
+	// Indexes come first, so that the log of a segment shows that they are there.
+	slices.SortFunc(swaps, func(a, b fileID) int { return cmp.Compare(a.suffix, b.suffix) })
+	slices.SortStableFunc(swaps, func(a, b fileID) int {
+		return cmp.Compare(boolInt(a.suffix == suffixLog), boolInt(b.suffix == suffixLog))
+	})
+	renamed := false
+	for _, id := range swaps {
+		if lowestCleaned != model.NoOffset && id.offset >= lowestCleaned {
+			continue
+		}
+		if err := ld.env.FS.Rename(ld.dir.file(id.String()+suffixSwap), ld.dir.file(id.String())); err != nil {
+			return err
+		}
+		info, err := ld.env.FS.Stat(ld.dir.file(id.String()))
+		if err != nil {
+			return err
+		}
+		ld.present[id], renamed = fs.FileInfoToDirEntry(info), true
+	}
+	if !renamed {
+		return nil
+	}
+	return ld.env.FS.SyncDir(ld.dir.path)
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// removeCovered removes the segments whose offsets a swapped one holds.
+func (ld *loader) removeCovered(swap fileID) error {
+	end, err := ld.endOf(swap.String()+suffixSwap, swap.offset)
+	if err != nil {
+		return err
+	}
+	for id := range ld.present {
+		if id.suffix != suffixSnapshot && id.offset >= swap.offset && id.offset < end {
+			if err := ld.dir.remove(id); err != nil {
+				return err
+			}
+			delete(ld.present, id)
+		}
+	}
+	return nil
+}
+
+func (ld *loader) removeName(name string) error {
+	err := ld.env.FS.Remove(filepath.Join(ld.dir.path, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// damage notes the first thing that was wrong.
+func (ld *loader) damage(err error) {
+	if ld.report.Reason == nil {
+		ld.report.Reason = err
+	}
+}
+
+func (ld *loader) abandon() {
+	for _, s := range ld.segments {
+		s.file.forget()
+		s.index.release()
+	}
+}

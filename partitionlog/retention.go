@@ -1,0 +1,128 @@
+package partitionlog
+
+import (
+	"os"
+
+	"troupe/internal/model"
+)
+
+// Retention gives the job that removes the oldest segments by age, by size, and below the log start
+// (facts/storage-format.md 8); nil when all stay. Nothing at or above the high watermark goes. The files are renamed,
+// and unlinked after file.delete.delay.ms by a job of Background.
+func (l *Log) Retention(nowMs int64) *Job {
+	if l.usable() != nil || l.retaining || l.maintenance.underWay || l.visible == 0 {
+		return nil
+	}
+	n := l.expired(nowMs)
+	if n == 0 {
+		return nil
+	}
+	t := &retentionTask{dir: l.dir, segments: l.segments[:n:n], dueMs: nowMs + l.cfg.FileDeleteDelayMs}
+	if n == len(l.segments) {
+		// The file of the next segment keeps the log's end when all records are gone.
+		l.beginSegment(l.next, nowMs)
+		t.next = l.segments[n]
+	}
+	l.retaining = true
+	return &Job{Kind: KindBulk, task: t}
+}
+
+// expired counts the oldest segments that retention does not keep.
+func (l *Log) expired(nowMs int64) int {
+	excess := l.total - l.cfg.RetentionBytes
+	for i, s := range l.segments[:l.visible] {
+		active := i == len(l.segments)-1
+		end := l.next
+		if !active {
+			end = l.segments[i+1].base
+		}
+		if end > l.hw || active && (s.size == 0 || l.outstanding > 0) {
+			return i
+		}
+		keep := true
+		if l.cfg.DeleteOld {
+			if l.cfg.RetentionBytes >= 0 && excess >= s.size {
+				keep = false
+				excess -= s.size
+			}
+			if l.cfg.RetentionMs >= 0 && nowMs-s.newestMs() > l.cfg.RetentionMs {
+				keep = false
+			}
+		}
+		if keep && (active || end > l.start) {
+			return i
+		}
+	}
+	return l.visible
+}
+
+// newestMs is what the age of a segment counts from: its greatest timestamp, else the time of its last write.
+func (s *segment) newestMs() int64 {
+	if t := s.index.greatest().timestampMs; t >= 0 {
+		return t
+	}
+	return s.roll.modifiedMs
+}
+
+type retentionTask struct {
+	dir      *directory
+	segments []*segment
+	next     *segment // set when no other segment is left
+	dueMs    int64
+
+	renamed []fileID
+}
+
+func (t *retentionTask) run() error {
+	if t.next != nil {
+		if _, err := t.next.file.pin(useCreate); err != nil {
+			return err
+		}
+		t.next.file.unpin()
+		t.dir.named()
+		if err := t.dir.sync(); err != nil {
+			return err
+		}
+	}
+	for _, s := range t.segments {
+		files, err := renameDeleted(s)
+		t.renamed = append(t.renamed, files...)
+		if err != nil {
+			return err
+		}
+		if err := t.dir.remove(fileID{offset: s.base, suffix: suffixSnapshot}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *retentionTask) done(l *Log, err error) {
+	l.retaining = false
+	if err != nil {
+		l.failedBackground(err)
+		return
+	}
+	n := len(t.segments)
+	for _, s := range t.segments {
+		l.total -= s.size
+	}
+	l.segments = l.segments[n:len(l.segments):len(l.segments)]
+	l.visible -= n
+	if l.visible == 0 {
+		l.size = 0
+		l.setMarks(nil)
+	}
+	l.removals = append(l.removals, removal{files: t.renamed, segments: t.segments, dueMs: t.dueMs})
+	l.raiseStart(l.segments[0].base)
+	l.view = nil
+}
+
+// emptySegment makes the file of a segment without batches.
+func emptySegment(dir *directory, base model.Offset) error {
+	f, err := dir.open(fileID{offset: base, suffix: suffixLog}, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}

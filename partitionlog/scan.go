@@ -1,0 +1,216 @@
+package partitionlog
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"sync"
+
+	"troupe/codec/batch"
+	"troupe/internal/model"
+	"troupe/internal/vfs"
+)
+
+// readFull reads all of p; a file that ends early is io.ErrUnexpectedEOF.
+func readFull(f vfs.File, p []byte, off int64) error {
+	n, err := f.ReadAt(p, off)
+	switch {
+	case n == len(p):
+		return nil
+	case err == nil || errors.Is(err, io.EOF):
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+const (
+	// headerWindow is read to walk over the headers of large batches, smallWindow after a batch smaller than the former.
+	headerWindow = 4 << 10
+	smallWindow  = 32 << 10
+	// bodyWindow is read to walk over whole batches.
+	bodyWindow = 256 << 10
+)
+
+var windows = sync.Pool{New: func() any { b := make([]byte, bodyWindow); return &b }}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// scanner walks over the batches of a segment file from a position where one begins. It is for one goroutine, which
+// calls close at the end.
+type scanner struct {
+	file vfs.File
+	base model.Offset // of the segment
+	pos  int64        // of the next batch
+	end  int64        // of the file
+	last model.Offset // of the batch before; what follows has to lie behind it
+	// small tells that the batch before was.
+	small bool
+
+	buf    *[]byte
+	loaded []byte // buf's part that holds the file from loadedAt on
+	at     int64
+}
+
+func newScanner(f vfs.File, base model.Offset, pos, end int64) *scanner {
+	return &scanner{file: f, base: base, pos: pos, end: end, last: base - 1, buf: windows.Get().(*[]byte)}
+}
+
+func (s *scanner) close() {
+	windows.Put(s.buf)
+	s.buf, s.loaded = nil, nil
+}
+
+// found is a batch in a file. Only the header of view is there unless the whole batch was asked for.
+type found struct {
+	view batch.View
+	pos  int64
+	size int64
+}
+
+func (f found) end() int64 { return f.pos + f.size }
+
+// unchecked is for next, when headers are enough.
+const unchecked model.Offset = math.MaxInt64
+
+// next gives the next batch, valid until the call after; io.EOF at the end of the file. A batch that ends at or after
+// the offset is read whole and its checksum compared. One that is cut off or damaged is a *CorruptionError.
+func (s *scanner) next(checkFrom model.Offset) (found, error) {
+	if s.pos >= s.end {
+		return found{}, io.EOF
+	}
+	window := headerWindow
+	switch {
+	case checkFrom != unchecked:
+		window = bodyWindow
+	case s.small:
+		window = smallWindow
+	}
+	head, err := s.load(batch.HeaderSize, window)
+	if err != nil {
+		return found{}, err
+	}
+	size, err := batch.Size(head)
+	if err == nil && int64(size) > s.end-s.pos {
+		err = batch.ErrIncomplete
+	}
+	if err != nil {
+		return found{}, s.corrupt("no whole record batch", err)
+	}
+	b := found{view: batch.View(head[:batch.HeaderSize]), pos: s.pos, size: int64(size)}
+	if err := s.plausible(b.view); err != nil {
+		return found{}, err
+	}
+	if b.view.LastOffset() >= checkFrom {
+		if err := s.checkCRC(&b, window); err != nil {
+			return found{}, err
+		}
+	}
+	s.last = b.view.LastOffset()
+	s.pos += int64(size)
+	s.small = size < headerWindow
+	return b, nil
+}
+
+// plausible checks what the checksum does not cover.
+func (s *scanner) plausible(v batch.View) error {
+	first, last := v.BaseOffset(), v.LastOffset()
+	if v.LastOffsetDelta() < 0 || first <= s.last || last-s.base > math.MaxInt32 {
+		return s.corrupt(fmt.Sprintf("offsets %d to %d do not follow %d in a segment that begins at %d",
+			first, last, s.last, s.base), nil)
+	}
+	return nil
+}
+
+func (s *scanner) checkCRC(b *found, window int) error {
+	if b.size <= bodyWindow {
+		whole, err := s.load(int(b.size), window)
+		if err != nil {
+			return err
+		}
+		b.view = batch.View(whole[:b.size:b.size])
+		if err := b.view.CheckCRC(); err != nil {
+			return s.corrupt("the checksum does not match", err)
+		}
+		return nil
+	}
+	// A batch larger than the window is summed up in parts, so that a length that is garbage costs no memory.
+	head := append(batch.View(nil), b.view...)
+	sum := crc32.Checksum(head[crcBegin:], castagnoli)
+	for at := b.pos + batch.HeaderSize; at < b.end(); {
+		part := (*s.buf)[:min(bodyWindow, b.end()-at)]
+		s.loaded = nil
+		if err := readFull(s.file, part, at); err != nil {
+			return s.unreadable(err)
+		}
+		sum = crc32.Update(sum, castagnoli, part)
+		at += int64(len(part))
+	}
+	if sum != binary.BigEndian.Uint32(head[crcAt:]) {
+		return s.corrupt("the checksum does not match", nil)
+	}
+	b.view = head
+	return nil
+}
+
+// The checksum stands at crcAt and covers what follows it (facts/storage-format.md 3).
+const (
+	crcAt    = 17
+	crcBegin = 21
+)
+
+// whole reads all of a batch, whatever its size.
+func (s *scanner) whole(b found) (batch.View, error) { return readBatch(s.file, b.pos, b.size) }
+
+func readBatch(f vfs.File, pos, size int64) (batch.View, error) {
+	v := make(batch.View, size)
+	if err := readFull(f, v, pos); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// load makes at least n bytes from pos on available, reading a window at a time.
+func (s *scanner) load(n, window int) ([]byte, error) {
+	if int64(n) > s.end-s.pos {
+		return nil, s.corrupt("the file ends within a batch", batch.ErrIncomplete)
+	}
+	if have := s.pos - s.at; s.loaded != nil && have >= 0 && have+int64(n) <= int64(len(s.loaded)) {
+		return s.loaded[have:], nil
+	}
+	s.loaded = (*s.buf)[:min(int64(max(n, window)), s.end-s.pos)]
+	s.at = s.pos
+	if err := readFull(s.file, s.loaded, s.pos); err != nil {
+		s.loaded = nil
+		return nil, s.unreadable(err)
+	}
+	return s.loaded, nil
+}
+
+// unreadable: a file shorter than its size says has been truncated by somebody meanwhile.
+func (s *scanner) unreadable(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.Join(ErrStale, err)
+	}
+	return err
+}
+
+func (s *scanner) corrupt(reason string, err error) error {
+	return &CorruptionError{File: s.file.Name(), Pos: s.pos, Offset: s.last + 1, Reason: reason, Err: err}
+}
+
+// scanTo walks over headers to the first batch that ends at or after an offset; its position is the file's end when
+// there is none.
+func (s *scanner) scanTo(o model.Offset) (found, error) {
+	for {
+		b, err := s.next(unchecked)
+		if errors.Is(err, io.EOF) {
+			return found{pos: s.end}, nil
+		}
+		if err != nil || b.view.LastOffset() >= o {
+			return b, err
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package partitionlog
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"troupe/internal/model"
+)
+
+// segment is one file of batches with its indexes. Its fields are the owner's, but for what is safe for everybody:
+// base, file and index, and size once the segment is not the last.
+type segment struct {
+	base  model.Offset
+	file  *slot
+	index *segIndex
+	// size is what has been staged, in bytes; appends up to it may still be on their way.
+	size int64
+	// aborted tells that there is a transaction index.
+	aborted atomic.Bool
+	cursors cursors
+
+	roll     rollState
+	txnIndex txnAppender
+	// written is false until the first append is done: the file may not be there yet.
+	written bool
+
+	// lane is the last of the appends that one RunAppends joins; only the append lane of the log touches it.
+	lane *Job
+}
+
+// rollState is what decides on the next roll.
+type rollState struct {
+	firstMs    int64 // greatest timestamp of the first batch, noTime when it has none
+	createdMs  int64 // by the wall clock
+	modifiedMs int64 // the last append's, by the wall clock
+	sinceEntry int64 // bytes since the last index entry
+	jitterMs   int64
+}
+
+func newSegment(env *Env, dir *directory, base model.Offset) *segment {
+	s := &segment{base: base, file: newSlot(env.Files, dir, fileID{offset: base, suffix: suffixLog})}
+	s.index = newSegIndex(env, s.file, base)
+	s.roll.firstMs = noTime
+	return s
+}
+
+// mark says that offsets below it stand before a position of a segment's file, and the others from there on.
+type mark struct {
+	offset model.Offset
+	pos    int64
+}
+
+// cursors remember where readers of old data stopped, so that each of their next reads finds its place at once.
+type cursors struct {
+	mu   sync.Mutex
+	next uint8
+	at   [4]mark
+}
+
+func (c *cursors) find(o model.Offset) (pos int64, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.at {
+		if m.offset == o && m.pos > 0 {
+			return m.pos, true
+		}
+	}
+	return 0, false
+}
+
+func (c *cursors) remember(m mark) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, have := range c.at {
+		if have == m {
+			return
+		}
+	}
+	c.at[c.next%uint8(len(c.at))] = m
+	c.next++
+}
+
+// segmentAt is the index of the segment that holds an offset: the last that begins at or before it, -1 for none.
+func segmentAt(segments []*segment, o model.Offset) int {
+	lo, hi := 0, len(segments)
+	// Most readers are at the end.
+	if hi > 0 && segments[hi-1].base <= o {
+		return hi - 1
+	}
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if segments[mid].base <= o {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo - 1
+}

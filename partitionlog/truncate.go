@@ -1,0 +1,115 @@
+package partitionlog
+
+import (
+	"errors"
+
+	"troupe/internal/model"
+	"troupe/internal/vfs"
+)
+
+// TruncateTo gives the job that removes the batches that end at or after an offset, when a follower's log has parted from
+// its leader's; nil when there are none. The log is busy until it is done, and then ends at or before the offset.
+//
+// RecoveryPoint falls. The owner has it checkpointed before it stages the next batch: else, after a power cut, the
+// older recovery point vouches for what is written from then on.
+func (l *Log) TruncateTo(o model.Offset) *Job {
+	if o >= l.end {
+		return nil
+	}
+	if len(l.segments) == 0 || o <= l.segments[0].base {
+		return l.Reset(o)
+	}
+	l.begin()
+	return &Job{Kind: KindBulk, task: &truncateTask{view: l.View(), to: o, loader: l.reloader(OpenParams{
+		RecoveryPoint: min(l.recovered, o), HighWatermark: min(l.hw, o), LogStart: l.start, TopicID: l.topic,
+	})}}
+}
+
+// Reset gives the job that removes everything and lets the log begin and end at an offset: for a follower that has
+// nothing in common with its leader any more. What TruncateTo says of RecoveryPoint holds here too.
+func (l *Log) Reset(at model.Offset) *Job {
+	l.begin()
+	return &Job{Kind: KindBulk, task: &truncateTask{to: at, loader: l.reloader(OpenParams{
+		RecoveryPoint: at, HighWatermark: at, LogStart: at, TopicID: l.topic,
+	})}}
+}
+
+// reloader reads what is left. The epochs come from memory, which may be ahead of their file.
+func (l *Log) reloader(p OpenParams) *loader {
+	ld := &loader{env: l.env, dir: l.dir, tp: l.tp, cfg: l.cfg, params: p, replayFrom: unchecked}
+	ld.epochs, ld.epochsDirty = l.epochs, true
+	return ld
+}
+
+type truncateTask struct {
+	view   *View // nil removes everything
+	to     model.Offset
+	loader *loader
+}
+
+func (t *truncateTask) run() error {
+	ld := t.loader
+	if err := ld.dir.make(); err != nil {
+		return err
+	}
+	if err := t.cut(); err != nil {
+		return err
+	}
+	names, err := ld.env.FS.ReadDir(ld.dir.path)
+	if err != nil {
+		return err
+	}
+	if err := ld.load(names); err != nil {
+		ld.abandon()
+		return err
+	}
+	return nil
+}
+
+// cut removes the later segments, the last one first, then the end of the one that holds the offset, and makes that
+// durable: were it undone by a power cut, it might join what is appended next. A snapshot beyond it tells of
+// batches that are gone.
+func (t *truncateTask) cut() error {
+	ld := t.loader
+	names, err := ld.env.FS.ReadDir(ld.dir.path)
+	if err != nil {
+		return err
+	}
+	keep, at := model.NoOffset, -1
+	if t.view != nil {
+		at = segmentAt(t.view.segments, t.to)
+		keep = t.view.segments[at].base
+	}
+	for i := len(names) - 1; i >= 0; i-- {
+		id, ok := parseFileID(names[i].Name())
+		if ok && (id.suffix == suffixSnapshot && (id.offset > t.to || at < 0) || id.suffix != suffixSnapshot && id.offset > keep) {
+			if err := ld.dir.remove(id); err != nil {
+				return err
+			}
+		}
+	}
+	if at >= 0 {
+		x := t.view.extent(at)
+		err = x.withFile(func(f vfs.File) error {
+			pos, err := t.view.locate(f, x, t.to)
+			if err != nil {
+				return err
+			}
+			return errors.Join(f.Truncate(pos), f.Sync())
+		})
+	} else {
+		err = emptySegment(ld.dir, t.to)
+	}
+	return errors.Join(err, ld.env.FS.SyncDir(ld.dir.path))
+}
+
+func (t *truncateTask) done(l *Log, err error) {
+	l.exclusive = false
+	if err != nil {
+		l.poison(err)
+		return
+	}
+	l.releaseContent()
+	l.removals = nil
+	l.adopt(t.loader)
+}

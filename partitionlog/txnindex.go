@@ -1,0 +1,94 @@
+package partitionlog
+
+import (
+	"encoding/binary"
+	"os"
+
+	"troupe/internal/model"
+	"troupe/internal/vfs"
+	"troupe/partitionlog/producer"
+)
+
+// An entry of a transaction index, big-endian; there is one for each aborted transaction, in the segment of its marker
+// and in the order of the markers (facts/storage-format.md 5):
+//
+//	version int16 0 · producer id int64 · first offset int64 · last offset int64 (the marker's) · last stable offset int64
+const (
+	txnEntrySize    = 34
+	txnEntryVersion = 0
+)
+
+func appendTxnEntry(dst []byte, c producer.Completed) []byte {
+	be := binary.BigEndian
+	dst = be.AppendUint16(dst, txnEntryVersion)
+	dst = be.AppendUint64(dst, uint64(c.ProducerID))
+	dst = be.AppendUint64(dst, uint64(c.FirstOffset))
+	dst = be.AppendUint64(dst, uint64(c.LastOffset))
+	return be.AppendUint64(dst, uint64(c.LastStable))
+}
+
+func decodeTxnEntry(b []byte) producer.Completed {
+	be := binary.BigEndian
+	return producer.Completed{
+		ProducerID:  model.ProducerID(be.Uint64(b[2:])),
+		FirstOffset: model.Offset(be.Uint64(b[10:])),
+		LastOffset:  model.Offset(be.Uint64(b[18:])),
+		LastStable:  model.Offset(be.Uint64(b[26:])),
+		Aborted:     true,
+	}
+}
+
+// txnAppender is the end of a segment's transaction index, in bytes.
+type txnAppender struct {
+	size   int64
+	synced int64
+}
+
+// txnEntries are entries on their way to the file; they go with the append of the marker, so that whoever sees the
+// marker finds them.
+type txnEntries struct {
+	at   int64
+	data []byte
+}
+
+func (t *txnEntries) write(s *segment) error {
+	if t.at == 0 {
+		s.file.dir.named()
+	}
+	id := fileID{offset: s.base, suffix: suffixTxnIndex}
+	return s.file.cache.once(s.file.dir, id, os.O_RDWR|os.O_CREATE, func(f vfs.File) error {
+		_, err := f.WriteAt(t.data, t.at)
+		return err
+	})
+}
+
+// readTxnIndex gives the whole entries of a segment's transaction index. An entry of another version, or a part of one
+// at the end, is a *CorruptionError after the entries before it.
+func readTxnIndex(s *segment) (entries []producer.Completed, err error) {
+	id := fileID{offset: s.base, suffix: suffixTxnIndex, deleted: s.file.deleted()}
+	data, err := readAll(s.file.cache, s.file.dir, id)
+	if err != nil {
+		return nil, err
+	}
+	for at := 0; at < len(data); at += txnEntrySize {
+		if at+txnEntrySize > len(data) || binary.BigEndian.Uint16(data[at:]) != txnEntryVersion {
+			return entries, &CorruptionError{File: id.String(), Pos: int64(at), Offset: s.base,
+				Reason: "no entry of a transaction index"}
+		}
+		entries = append(entries, decodeTxnEntry(data[at:]))
+	}
+	return entries, nil
+}
+
+// readAll reads a small file.
+func readAll(c *FileCache, dir *directory, id fileID) (data []byte, err error) {
+	err = c.once(dir, id, os.O_RDONLY, func(f vfs.File) error {
+		size, err := f.Size()
+		if err != nil {
+			return err
+		}
+		data = make([]byte, size)
+		return readFull(f, data, 0)
+	})
+	return data, err
+}
