@@ -90,6 +90,38 @@ func TestGivingUpTheWaitForCreditsLetsOthersPass(t *testing.T) {
 	}
 }
 
+// granting is a context that ends at the moment at which the credits come.
+type granting struct {
+	context.Context
+	grant func()
+}
+
+func (g granting) Done() <-chan struct{} {
+	g.grant()
+	return g.Context.Done()
+}
+
+func TestCreditsThatComeWhenTheWaitIsGivenUpAreNotLost(t *testing.T) {
+	c := kit.NewCredits(10)
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	gaveUp := 0
+	for range 200 { // select chooses between the two at random
+		c.TryAcquire(10)
+		if err := c.Acquire(granting{ended, func() { c.Release(10) }}, 4); err != nil {
+			gaveUp++
+		} else {
+			c.Release(4)
+		}
+		if c.Used() != 0 {
+			t.Fatalf("%d credits are lost", c.Used())
+		}
+	}
+	if gaveUp == 0 || gaveUp == 200 {
+		t.Fatalf("gave up %d times of 200: the scenario did not come up", gaveUp)
+	}
+}
+
 func TestCreditsHoldUnderContention(t *testing.T) {
 	c := kit.NewCredits(7)
 	var out, most atomic.Int64

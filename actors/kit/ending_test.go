@@ -41,7 +41,10 @@ func TestAnActorThatPanicsWhileItStopsStillStops(t *testing.T) {
 			eachSeed(t, func(s *stage) {
 				crashes := 0
 				c.r.crashed = func(error) { crashes++ }
-				top := s.Spawn("top", once(role{start: func(ctx *kit.Context) { ctx.Spawn("child", once(c.r)) }}))
+				top := s.Spawn("top", once(role{
+					start:   func(ctx *kit.Context) { ctx.Spawn("child", once(c.r)) },
+					receive: func(_ *kit.Context, m kit.Message) { t.Fatalf("the parent was told %v", m) },
+				}))
 				s.settle()
 				s.settleStopped(top)
 				if crashes != 1 {
@@ -118,6 +121,137 @@ func TestAnActorMayEndItself(t *testing.T) {
 			t.Fatalf("heard of %q, want %q", heard, want)
 		}
 		s.settleStopped(top)
+	})
+}
+
+func TestAnActorThatPanicsAfterItEndedItselfLivesOn(t *testing.T) {
+	eachSeed(t, func(s *stage) {
+		got := 0
+		a := s.Spawn("a", once(role{receive: func(ctx *kit.Context, m kit.Message) {
+			if got++; m == note("end") {
+				ctx.Drained()
+				panic("boom")
+			}
+		}}))
+		a.Send(note("end"))
+		s.settle()
+		s.clock.Advance(time.Second)
+		a.Send(note("2"))
+		s.settle()
+		a.Send(note("3"))
+		s.settle()
+		if got != 3 {
+			t.Fatalf("received %d messages, want 3", got)
+		}
+	})
+}
+
+func TestAStopThatTheRestartOvertakesStillEnds(t *testing.T) {
+	s := newStage(t, 1)
+	a := s.Spawn("a", once(role{
+		start:   func(ctx *kit.Context) { ctx.Spawn("child", once(role{})) },
+		receive: func(*kit.Context, kit.Message) { panic("boom") },
+	}))
+	a.Send(note("go"))
+	s.settle()
+	done := s.Stop(a)
+	s.order.Step() // the actor now waits for its child to end
+	s.clock.Advance(time.Second)
+	s.settle()
+	select {
+	case <-done:
+	default:
+		t.Fatalf("it lives on: %+v", s.Tree())
+	}
+}
+
+func TestWhatABatchCollectedReachesTheChildrenBeforeTheirStop(t *testing.T) {
+	eachSeed(t, func(s *stage) {
+		got := newAnswers()
+		var child kit.Ref
+		var waiting []*request
+		top := s.Spawn("top", once(role{
+			start: func(ctx *kit.Context) {
+				child = ctx.Spawn("child", once(role{receive: func(_ *kit.Context, m kit.Message) { m.(*request).Give("ok") }}))
+			},
+			receive: func(_ *kit.Context, m kit.Message) { waiting = append(waiting, m.(*request)) },
+			endBatch: func(ctx *kit.Context) {
+				for _, r := range waiting {
+					ctx.Send(child, r)
+				}
+				waiting = nil
+			},
+		}))
+		top.Send(got.request("r"))
+		s.settleStopped(top)
+		if got.given["r"] != "ok" {
+			t.Fatalf("failed with %v", got.errs)
+		}
+	})
+}
+
+func TestAnActorStoppedByItsParentsPanicEndsItsBatchAndNoOther(t *testing.T) {
+	eachSeed(t, func(s *stage) {
+		var child kit.Ref
+		unended := 0
+		top := s.Spawn("top", once(role{
+			start: func(ctx *kit.Context) {
+				if ctx.Incarnation() > 1 {
+					return
+				}
+				child = ctx.Spawn("child", cast(func() *role {
+					mine := 0
+					return &role{
+						receive: func(_ *kit.Context, m kit.Message) {
+							if m == note("boom") {
+								panic("boom")
+							}
+							mine++
+							unended++
+						},
+						endBatch: func(*kit.Context) {
+							if mine == 0 {
+								t.Fatal("an instance ended a batch of another")
+							}
+							mine, unended = 0, 0
+						},
+					}
+				}))
+			},
+			receive: func(*kit.Context, kit.Message) { panic("boom") },
+		}))
+		s.settle()
+		child.Send(note("boom"))
+		s.settle()
+		s.clock.Advance(time.Second)
+		s.settle()
+		for range 3 {
+			child.Send(note("work"))
+		}
+		s.order.Step()
+		top.Send(note("boom"))
+		s.settle()
+		if unended != 0 {
+			t.Fatalf("%d messages were received and never ended", unended)
+		}
+	})
+}
+
+func TestTheKitsOwnSignalsAreNoDeadLetters(t *testing.T) {
+	eachSeed(t, func(s *stage) {
+		other := s.Spawn("other", once(role{}))
+		a := s.Spawn("a", once(role{start: func(ctx *kit.Context) {
+			ctx.After(time.Second, note("due"))
+			ctx.Watch(other)
+		}}))
+		s.settle()
+		s.Stop(a)
+		s.clock.Advance(time.Second)
+		s.Stop(other)
+		s.settle()
+		if n := s.DeadLetters(); n != 0 {
+			t.Fatalf("%d dead letters", n)
+		}
 	})
 }
 

@@ -179,6 +179,34 @@ func TestWatchingAnActorThatHasStoppedTellsSoAtOnce(t *testing.T) {
 	})
 }
 
+func TestARestartEndsWhatTheFormerInstanceWatchedAndTimed(t *testing.T) {
+	eachSeed(t, func(s *stage) {
+		other := s.Spawn("other", once(role{}))
+		a := s.Spawn("a", once(role{
+			start: func(ctx *kit.Context) {
+				if ctx.Incarnation() == 1 {
+					ctx.Watch(other)
+					ctx.After(time.Hour, note("late"))
+				}
+			},
+			receive: func(_ *kit.Context, m kit.Message) {
+				if m != note("boom") {
+					t.Fatalf("the second incarnation received %v", m)
+				}
+				panic("boom")
+			},
+		}))
+		a.Send(note("boom"))
+		s.settle()
+		s.clock.Advance(time.Second)
+		s.settle()
+		if at, pending := s.clock.Next(); pending {
+			t.Fatalf("a timer is left for %v", at)
+		}
+		s.settleStopped(other)
+	})
+}
+
 func TestATimerIsAMessageOfItsIncarnation(t *testing.T) {
 	eachSeed(t, func(s *stage) {
 		var got []string

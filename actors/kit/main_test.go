@@ -58,7 +58,7 @@ func (s *stage) settleStopped(r kit.Ref) {
 // eachSeed runs a scenario under several orders of events.
 func eachSeed(t *testing.T, scenario func(s *stage)) {
 	t.Helper()
-	for seed := range uint64(20) {
+	for seed := range uint64(10) {
 		scenario(newStage(t, seed))
 	}
 }

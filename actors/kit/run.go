@@ -77,9 +77,7 @@ func (c *cell) swap() bool {
 	}
 	if len(c.queue) == 0 || !c.deliverable() {
 		c.scheduled = false
-		if cap(c.batch) > idleCapacity && c.next == len(c.batch) {
-			c.batch, c.next = nil, 0
-		}
+		c.shrink()
 		return false
 	}
 	c.batch, c.queue = c.queue, c.batch[:0]
@@ -90,6 +88,16 @@ func (c *cell) swap() bool {
 	}
 	c.sampled = c.swaps%sampleEvery == 0
 	return true
+}
+
+// shrink gives large queues back when the actor falls asleep.
+func (c *cell) shrink() {
+	if cap(c.batch) > idleCapacity && c.next == len(c.batch) {
+		c.batch, c.next = nil, 0
+	}
+	if cap(c.queue) > idleCapacity && len(c.queue) == 0 {
+		c.queue = nil
+	}
 }
 
 func (c *cell) nextOrder() any {

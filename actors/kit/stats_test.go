@@ -1,6 +1,7 @@
 package kit_test
 
 import (
+	"runtime"
 	"testing"
 	"time"
 
@@ -82,4 +83,30 @@ func TestKindsKeepTheCountsOfActorsThatHaveStopped(t *testing.T) {
 	if k := s.Stats()[0]; k.Kind != "role" || k.Actors != 0 || k.Handled != 9 || k.Depth != 0 {
 		t.Fatalf("%+v", k)
 	}
+}
+
+func TestAMailboxThatFallsAsleepGivesItsMemoryBack(t *testing.T) {
+	s := newStage(t, 1)
+	a := s.Spawn("a", once(role{}))
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	const burst = 100_000 // of at least 16 bytes each in the queue
+	for range 3 {         // so that both halves of the mailbox grow
+		for range burst {
+			a.Send(note("m"))
+		}
+		for range 10 {
+			s.order.Step()
+		}
+	}
+	s.order.Run(4 * burst)
+	if grown := int64(heap()) - int64(before); grown > burst {
+		t.Fatalf("%d bytes are held", grown)
+	}
+	runtime.KeepAlive(s)
 }
