@@ -27,7 +27,6 @@ type LeaderChange struct {
 	GrantingVoters []QuorumVoter
 }
 
-// ControlType is LeaderChangeType.
 func (LeaderChange) ControlType() ControlType { return LeaderChangeType }
 
 // AppendValue is ControlRecord's.
@@ -53,7 +52,6 @@ type SnapshotHeader struct {
 	LastContainedLogTimestamp int64
 }
 
-// ControlType is SnapshotHeaderType.
 func (SnapshotHeader) ControlType() ControlType { return SnapshotHeaderType }
 
 // AppendValue is ControlRecord's.
@@ -64,7 +62,6 @@ func (s SnapshotHeader) AppendValue(dst []byte) []byte {
 // SnapshotFooter is the last record of a checkpoint: without it the checkpoint is cut off.
 type SnapshotFooter struct{}
 
-// ControlType is SnapshotFooterType.
 func (SnapshotFooter) ControlType() ControlType { return SnapshotFooterType }
 
 // AppendValue is ControlRecord's.
@@ -75,7 +72,6 @@ type KRaftVersion struct {
 	KRaftVersion int16
 }
 
-// ControlType is KRaftVersionType.
 func (KRaftVersion) ControlType() ControlType { return KRaftVersionType }
 
 // AppendValue is ControlRecord's.
@@ -104,7 +100,6 @@ type VoterEndpoint struct {
 	Port uint16
 }
 
-// ControlType is VotersType.
 func (Voters) ControlType() ControlType { return VotersType }
 
 // AppendValue is ControlRecord's.
