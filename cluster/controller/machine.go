@@ -70,6 +70,8 @@ type Options struct {
 	SessionTimeout time.Duration
 	// DeleteTopics is delete.topic.enable.
 	DeleteTopics bool
+	// Initial is the configuration of all brokers that a new cluster begins with (configs.Layers.Initial).
+	Initial map[string]string
 	// Features is what this node can run of each feature beside metadata.version.
 	Features []record.FeatureRange
 }

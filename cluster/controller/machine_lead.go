@@ -1,6 +1,9 @@
 package controller
 
 import (
+	"maps"
+	"slices"
+
 	"troupe/cluster/image"
 	"troupe/cluster/record"
 	"troupe/codec/kerr"
@@ -25,7 +28,7 @@ func (m *Machine) Lead(at At, epoch model.LeaderEpoch, committed *image.Image, o
 		records = append(records, &record.AbortTransaction{Reason: &reason})
 	}
 	if committed.Feature(image.MetadataVersionFeature) == 0 {
-		records = append(records, atomic(bootstrap(), record.LatestMetadataVersion)...)
+		records = append(records, atomic(m.bootstrap(), record.LatestMetadataVersion)...)
 	}
 	if len(records) == 0 {
 		return Effects{}
@@ -45,11 +48,16 @@ func reopened(i *image.Image) *image.Editor {
 
 // bootstrap is the first records of a new cluster: the features that Kafka 4.3 switches on, less those that need the
 // coordinators. A feature without a record is finalized at 0.
-func bootstrap() []record.Record {
-	return []record.Record{
+func (m *Machine) bootstrap() []record.Record {
+	records := []record.Record{
 		&record.FeatureLevel{Name: image.MetadataVersionFeature, Level: int16(record.LatestMetadataVersion)},
 		&record.FeatureLevel{Name: image.ELRVersionFeature, Level: 1},
 	}
+	for _, key := range slices.Sorted(maps.Keys(m.options.Initial)) {
+		value := m.options.Initial[key]
+		records = append(records, &record.Config{ResourceType: int8(image.BrokerResource), Name: key, Value: &value})
+	}
+	return records
 }
 
 // Resign rolls back to what is committed: the uncommitted state is dropped, and whoever waits is sent elsewhere.

@@ -1,0 +1,231 @@
+package controller
+
+import (
+	"crypto/rand"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"troupe/actors/disk"
+	"troupe/actors/kit"
+	"troupe/actors/metadata"
+	"troupe/cluster/controller"
+	"troupe/cluster/image"
+	"troupe/cluster/quorum"
+	"troupe/codec/batch"
+	"troupe/configs"
+	"troupe/internal/clock"
+	"troupe/partitionlog"
+)
+
+// Deps is what the controller works with.
+type Deps struct {
+	Config    *configs.Broker
+	ClusterID string
+	Clock     clock.Clock
+	Dir       *disk.Dir // of the metadata log
+	Log       *slog.Logger
+	Source    *metadata.Source
+	Metadata  kit.Ref
+	Rules     controller.Rules
+	// Initial is the dynamic configuration of all brokers that a new cluster begins with.
+	Initial map[string]string
+	// Fatal ends the process: without its metadata log a node can do nothing.
+	Fatal func(error)
+}
+
+// Actor drives the quorum's and the controller's machine. It begins from the files in every incarnation, so that a
+// panic never leads to half-done work being resumed.
+type Actor struct {
+	deps  Deps
+	store *store
+
+	log     *partitionlog.Log // nil until loaded
+	raft    *quorum.Machine
+	machine *controller.Machine
+	editor  *image.Editor
+	applied *image.Image // the last one sent to the metadata actor
+
+	kraftVersion int16
+	early        []*Request // came before this node knew who leads
+	requests     map[controller.Token]*Request
+	lastToken    controller.Token
+	writing      *round
+	waiting      []*quorum.Append
+	complete     bool // everything that was committed before this start is applied
+	growth       quorum.Growth
+	checkpoint   checkpointing
+}
+
+// New makes the behavior.
+func New(d Deps) *Actor {
+	m := d.Config.Metadata
+	return &Actor{
+		deps: d, requests: map[controller.Token]*Request{},
+		store: &store{env: d.Dir.Env, path: filepath.Join(d.Dir.Path, metadataTopic.String()), now: d.Clock.Now, cfg: partitionlog.Config{
+			SegmentBytes: int64(m.SegmentBytes), SegmentMs: m.SegmentAge.Milliseconds(), IndexBytes: 10 << 20,
+			IndexIntervalBytes: 4096, RetentionMs: -1, RetentionBytes: -1,
+		}},
+		machine: controller.New(controller.Options{
+			NodeID: d.Config.NodeID, ClusterID: d.ClusterID, Random: rand.Reader, Rules: d.Rules,
+			Partitions: d.Config.Topics.Partitions, ReplicationFactor: int16(d.Config.Topics.ReplicationFactor),
+			SessionTimeout: d.Config.Membership.SessionTimeout, DeleteTopics: d.Config.Topics.Deletable,
+			Features: SupportedFeatures, Initial: d.Initial,
+		}),
+	}
+}
+
+// loadDone is the metadata lane's answer to loading.
+type loadDone struct {
+	found *loaded
+	err   error
+}
+
+// due is the tick of sessions and of checkpoints by age.
+type due struct{}
+
+// appliedImage says that this broker has applied an image, and with it what the replies wait for.
+type appliedImage struct{ replies []controller.Reply }
+
+func (*loadDone) MessageKind() string     { return "controller.loaded" }
+func (*due) MessageKind() string          { return "controller.due" }
+func (*appliedImage) MessageKind() string { return "controller.applied" }
+
+// tickEvery paces the fencing of silent brokers and checkpoints by age.
+const tickEvery = 500 * time.Millisecond
+
+// Start loads what is on disk.
+func (a *Actor) Start(ctx *kit.Context) {
+	self, res := ctx.Self(), &loadDone{}
+	o := quorum.Options{Self: a.self(), Log: func(text string) { a.deps.Log.Debug("raft", "text", text) }}
+	first := a.firstCheckpoint()
+	a.kraftVersion = first.KRaftVersion
+	ctx.Send(a.deps.Dir.Lane(disk.Metadata), &disk.Task{
+		Name: "load metadata",
+		Do: func() (err error) {
+			res.found, err = a.store.load(o, first, a.deps.ClusterID)
+			return err
+		},
+		Done: func(err error) {
+			res.err = err
+			self.Send(res)
+		},
+	})
+}
+
+// self is this node as a voter. Voters named in the configuration have no directory ids (kraft.version 0).
+func (a *Actor) self() quorum.VoterKey {
+	return quorum.VoterKey{ID: a.deps.Config.NodeID, Directory: a.deps.Dir.ID}
+}
+
+// firstCheckpoint is what a new node begins with: itself as the only voter, or the voters of the configuration.
+func (a *Actor) firstCheckpoint() quorum.Checkpoint {
+	c := quorum.Checkpoint{KRaftVersion: 1}
+	if len(a.deps.Config.Quorum.Voters) > 0 {
+		c.KRaftVersion = 0
+		for _, v := range a.deps.Config.Quorum.Voters {
+			c.Voters = append(c.Voters, batch.Voter{ID: v.ID})
+		}
+		return c
+	}
+	me := batch.Voter{ID: a.deps.Config.NodeID, DirectoryID: a.deps.Dir.ID, MostKRaftVersion: 1}
+	for _, l := range a.deps.Config.Listeners {
+		if l.Controller {
+			me.Endpoints = append(me.Endpoints, batch.VoterEndpoint{Name: l.Name, Host: l.Advertised.Host, Port: l.Advertised.Port})
+		}
+	}
+	c.Voters = []batch.Voter{me}
+	return c
+}
+
+// Receive passes events to the machines and runs what they ask for.
+func (a *Actor) Receive(ctx *kit.Context, m kit.Message) {
+	switch m := m.(type) {
+	case *Request:
+		a.request(ctx, m)
+	case *loadDone:
+		a.loaded(ctx, m)
+	case *written:
+		a.wrote(ctx, m)
+	case *appliedImage:
+		a.answer(m.replies)
+	case *checkpointed:
+		a.checkpointDone(ctx, m)
+	case *keptUp:
+		a.keptUp(m)
+	case *due:
+		a.tick(ctx)
+	case *Panic:
+		panic("asked to panic by a fault test")
+	}
+	a.pump(ctx)
+}
+
+// Crashed sends everybody who waits to try again.
+func (a *Actor) Crashed(err error) {
+	for _, r := range a.early {
+		r.Fail(err)
+	}
+	for _, r := range a.requests {
+		r.Fail(err)
+	}
+}
+
+func (a *Actor) loaded(ctx *kit.Context, m *loadDone) {
+	if m.err != nil {
+		a.deps.Fatal(m.err)
+		return
+	}
+	a.log, a.raft = m.found.log, m.found.raft
+	a.editor = m.found.image.Edit()
+	a.applied = a.deps.Source.Image()
+	a.checkpoint.last = m.found.image.Offset + 1
+	ctx.After(tickEvery, &due{})
+}
+
+// request hands a request to the machine; before the first election it waits.
+func (a *Actor) request(ctx *kit.Context, r *Request) {
+	if !a.machine.Leading() && !a.complete {
+		a.early = append(a.early, r)
+		return
+	}
+	a.lastToken++
+	a.requests[a.lastToken] = r
+	a.effects(ctx, a.machine.Handle(a.at(ctx), a.lastToken, r.Body))
+}
+
+func (a *Actor) at(ctx *kit.Context) controller.At {
+	return controller.At{Time: ctx.Now(), Next: a.raft.End()}
+}
+
+// effects proposes what the machine wants appended and gives the replies that need not wait for it.
+func (a *Actor) effects(_ *kit.Context, e controller.Effects) {
+	if len(e.Append) > 0 {
+		base, err := a.raft.Propose(e.Append, e.Level)
+		if err != nil {
+			a.deps.Log.Warn("metadata change not taken", "err", err)
+			a.answer(a.machine.Refused())
+		} else {
+			a.machine.Appended(base)
+		}
+	}
+	a.answer(e.Replies)
+}
+
+func (a *Actor) answer(replies []controller.Reply) {
+	for _, r := range replies {
+		if req := a.requests[r.Token]; req != nil {
+			delete(a.requests, r.Token)
+			req.Done(r.Response)
+		}
+	}
+}
+
+func (a *Actor) tick(ctx *kit.Context) {
+	ctx.After(tickEvery, &due{})
+	if a.machine.Leading() {
+		e, _ := a.machine.Tick(a.at(ctx))
+		a.effects(ctx, e)
+	}
+	a.considerCheckpoint(ctx)
+}

@@ -1,0 +1,96 @@
+package controller
+
+import (
+	"troupe/actors/disk"
+	"troupe/actors/kit"
+	"troupe/cluster/quorum"
+	"troupe/internal/model"
+	"troupe/partitionlog"
+)
+
+// recordBytes is what a metadata record counts towards the next checkpoint, about its size in the log.
+const recordBytes = 100
+
+// checkpointing is the state of writing checkpoints; one is written at a time.
+type checkpointing struct {
+	running bool
+	// last is where the newest checkpoint ends; the log before the one before it is dropped.
+	last model.Offset
+}
+
+type checkpointed struct {
+	boundary quorum.Boundary
+	err      error
+}
+
+func (*checkpointed) MessageKind() string { return "controller.checkpointed" }
+
+// considerCheckpoint sums the log up when it has grown enough.
+func (a *Actor) considerCheckpoint(ctx *kit.Context) {
+	m := a.deps.Config.Metadata
+	policy := quorum.CheckpointPolicy{BytesMax: m.SnapshotBytes, AgeMax: m.SnapshotInterval}
+	if a.raft == nil || a.checkpoint.running || a.editor.InTransaction() || !policy.Due(a.growth, ctx.Now()) {
+		return
+	}
+	img := a.applied
+	c := quorum.Checkpoint{
+		Boundary:     quorum.Boundary{End: img.Offset + 1, Epoch: img.Epoch, Voters: a.raft.Voters()},
+		KRaftVersion: a.kraftVersion, LastTimestamp: ctx.Now().UnixMilli(), Level: img.MetadataVersion(),
+	}
+	a.checkpoint.running = true
+	a.growth.Reset()
+	self, before := ctx.Self(), a.checkpoint.last
+	ctx.Send(a.deps.Dir.BulkLane(metadataTopic), &disk.Task{
+		Name: "write metadata checkpoint",
+		Do: func() error {
+			if err := a.store.writeCheckpoint(c, img); err != nil {
+				return err
+			}
+			return a.store.removeCheckpoints(before)
+		},
+		Done: func(err error) { self.Send(&checkpointed{c.Boundary, err}) },
+	})
+}
+
+func (a *Actor) checkpointDone(ctx *kit.Context, m *checkpointed) {
+	a.checkpoint.running = false
+	if m.err != nil {
+		a.deps.Log.Error("metadata checkpoint failed", "err", m.err)
+		return
+	}
+	a.raft.Checkpointed(m.boundary)
+	if err := a.log.DeleteRecordsTo(a.checkpoint.last); err != nil {
+		a.deps.Log.Error("metadata log cannot be shortened", "err", err)
+	}
+	a.checkpoint.last = m.boundary.End
+	for _, job := range a.log.Background(ctx.Now().UnixMilli()) {
+		a.background(ctx, job)
+	}
+}
+
+// background runs a job of the log's own on the metadata lane.
+func (a *Actor) background(ctx *kit.Context, job *partitionlog.Job) {
+	self, log := ctx.Self(), a.log
+	ctx.Send(a.deps.Dir.Lane(disk.Metadata), &disk.Task{
+		Name: "keep metadata log", Do: job.Run, Done: func(err error) { self.Send(&keptUp{job, log, err}) },
+	})
+}
+
+// keptUp says that a job of the log's own is done; log tells the incarnation.
+type keptUp struct {
+	job *partitionlog.Job
+	log *partitionlog.Log
+	err error
+}
+
+func (*keptUp) MessageKind() string { return "controller.kept-up" }
+
+func (a *Actor) keptUp(m *keptUp) {
+	if m.log != a.log {
+		return
+	}
+	a.log.Done(m.job, m.err)
+	if err := a.log.Err(); err != nil {
+		a.deps.Fatal(err)
+	}
+}

@@ -1,0 +1,192 @@
+package controller
+
+import (
+	"troupe/actors/disk"
+	"troupe/actors/kit"
+	"troupe/actors/metadata"
+	"troupe/cluster/image"
+	"troupe/cluster/quorum"
+	"troupe/codec/batch"
+	"troupe/internal/model"
+	"troupe/partitionlog"
+)
+
+// round is the appends that are being made durable together: their hard state first, then the batches, then a sync of
+// the log (the order that quorum.Append documents).
+type round struct {
+	appends []*quorum.Append
+	jobs    []*partitionlog.Job
+	errs    []error
+	flush   *partitionlog.Job
+}
+
+// written says that a stage of a round is done.
+type written struct {
+	round *round
+	err   error
+}
+
+func (*written) MessageKind() string { return "controller.written" }
+
+// pump runs the quorum's effects until there are none.
+func (a *Actor) pump(ctx *kit.Context) {
+	if a.raft == nil {
+		return
+	}
+	for {
+		e, err := a.raft.Take(ctx.Now())
+		if err != nil {
+			a.deps.Fatal(err)
+			return
+		}
+		if e.Leadership == nil && len(e.Appends) == 0 && len(e.Committed) == 0 {
+			break
+		}
+		a.waiting = append(a.waiting, e.Appends...)
+		if l := e.Leadership; l != nil && !l.Self && a.machine.Leading() {
+			a.answer(a.machine.Resign())
+		}
+		a.apply(ctx, e.Committed)
+	}
+	a.write(ctx)
+}
+
+// write starts the next round when none is under way.
+func (a *Actor) write(ctx *kit.Context) {
+	for a.writing == nil && len(a.waiting) > 0 {
+		r := &round{appends: a.waiting}
+		a.waiting = nil
+		var hard *quorum.HardState
+		for _, ap := range r.appends {
+			if ap.Hard != nil {
+				hard = ap.Hard
+			}
+			if !a.stage(r, ap) {
+				return
+			}
+		}
+		if hard == nil && len(r.jobs) == 0 {
+			a.finish(r)
+			continue
+		}
+		a.writing = r
+		voters := a.raft.Voters()
+		a.onLane(ctx, r, "write metadata", func() error {
+			if hard != nil {
+				if err := a.store.writeHardState(*hard, a.kraftVersion, voters); err != nil {
+					return err
+				}
+			}
+			r.errs = partitionlog.RunAppends(r.jobs)
+			return nil
+		})
+	}
+}
+
+// stage puts an append's batches into the log's plan.
+func (a *Actor) stage(r *round, ap *quorum.Append) bool {
+	for _, v := range ap.Batches {
+		_, job, err := a.log.Stage(v, partitionlog.StageOptions{
+			NowMs: v.MaxTimestamp(), LeaderEpoch: v.LeaderEpoch(), Origin: partitionlog.FromLeader,
+		})
+		if err != nil {
+			a.deps.Fatal(err)
+			return false
+		}
+		r.jobs = append(r.jobs, job)
+	}
+	return true
+}
+
+func (a *Actor) onLane(ctx *kit.Context, r *round, name string, do func() error) {
+	self := ctx.Self()
+	ctx.Send(a.deps.Dir.Lane(disk.Metadata), &disk.Task{
+		Name: name, Do: do, Done: func(err error) { self.Send(&written{r, err}) },
+	})
+}
+
+// wrote goes on from the write to the sync, and from the sync to raft.
+func (a *Actor) wrote(ctx *kit.Context, m *written) {
+	r := m.round
+	if a.writing != r {
+		return // of an earlier incarnation
+	}
+	if m.err != nil {
+		a.deps.Fatal(m.err)
+		return
+	}
+	if r.flush == nil && len(r.jobs) > 0 {
+		for i, job := range r.jobs {
+			a.log.Done(job, r.errs[i])
+		}
+		if err := a.log.Err(); err != nil {
+			a.deps.Fatal(err)
+			return
+		}
+		if r.flush = a.log.Flush(); r.flush != nil {
+			a.onLane(ctx, r, "sync metadata", r.flush.Run)
+			return
+		}
+	}
+	if r.flush != nil {
+		a.log.Done(r.flush, nil)
+	}
+	a.writing = nil
+	a.finish(r)
+	for _, job := range a.log.Background(ctx.Now().UnixMilli()) {
+		a.background(ctx, job)
+	}
+}
+
+func (a *Actor) finish(r *round) {
+	for _, ap := range r.appends {
+		a.raft.Appended(ap)
+	}
+}
+
+// apply replays what is committed and hands the image on. Replies go out when this broker has applied it, so that a
+// client that is told of a change finds it.
+func (a *Actor) apply(ctx *kit.Context, entries []quorum.Entry) {
+	if len(entries) == 0 {
+		return
+	}
+	led := model.NoLeaderEpoch
+	for _, e := range entries {
+		switch {
+		case e.Record != nil:
+			if err := a.editor.Apply(e.Offset, e.Epoch, e.Record); err != nil {
+				a.deps.Fatal(err)
+				return
+			}
+			a.growth.Add(recordBytes, ctx.Now())
+		default:
+			a.editor.Skip(e.Offset, e.Epoch)
+			if _, ok := e.Control.(batch.LeaderChange); ok {
+				led = e.Epoch
+			}
+		}
+	}
+	last := entries[len(entries)-1]
+	a.log.SetHighWatermark(last.Offset + 1)
+	next, _ := a.editor.Publish()
+	if l := a.raft.Leadership(); l.Self && led == l.Epoch {
+		a.lead(ctx, l.Epoch, next)
+	}
+	replies := a.machine.Committed(last.Offset)
+	self := ctx.Self()
+	ctx.Send(a.deps.Metadata, &metadata.Apply{
+		Delta: image.Diff(a.applied, next), Complete: a.complete, Then: func() { self.Send(&appliedImage{replies}) },
+	})
+	a.applied = next
+}
+
+// lead makes the controller active: everything that was committed before is applied now.
+func (a *Actor) lead(ctx *kit.Context, epoch model.LeaderEpoch, committed *image.Image) {
+	a.complete = true
+	a.effects(ctx, a.machine.Lead(a.at(ctx), epoch, committed, a.editor.InTransaction()))
+	early := a.early
+	a.early = nil
+	for _, r := range early {
+		a.request(ctx, r)
+	}
+}

@@ -1,0 +1,248 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"troupe/cluster/image"
+	"troupe/cluster/quorum"
+	"troupe/cluster/record"
+	"troupe/codec/batch"
+	"troupe/internal/model"
+	"troupe/partitionlog"
+	"troupe/partitionlog/checkpoint"
+)
+
+// metadataTopic names the metadata log; its id is fixed (KIP-595).
+var (
+	metadataTopic   = model.TopicPartition{Topic: "__cluster_metadata"}
+	metadataTopicID = model.TopicID{15: 1}
+)
+
+// store is the directory of the metadata log. Its methods block and run on the metadata lane; one at a time.
+type store struct {
+	env  *partitionlog.Env
+	path string
+	cfg  partitionlog.Config
+	now  func() time.Time
+}
+
+// loaded is what a start finds on disk.
+type loaded struct {
+	log   *partitionlog.Log
+	raft  *quorum.Machine
+	image *image.Image // of the checkpoint; the log behind it comes out of raft as it is committed
+}
+
+// load brings back the log and raft's state. A directory that does not exist is a new node's.
+func (s *store) load(o quorum.Options, first quorum.Checkpoint, clusterID string) (*loaded, error) {
+	if _, err := s.env.FS.Stat(s.path); errors.Is(err, fs.ErrNotExist) {
+		if err := s.format(first); err != nil {
+			return nil, err
+		}
+	}
+	boundary, img, err := s.latestCheckpoint(image.Empty(clusterID), first)
+	if err != nil {
+		return nil, err
+	}
+	log, report, err := partitionlog.Open(s.env, s.path, metadataTopic, s.cfg, partitionlog.OpenParams{
+		RecoveryPoint: boundary.End, HighWatermark: boundary.End, LogStart: model.NoOffset, TopicID: metadataTopicID,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("metadata log: %w", err)
+	}
+	if report.DeletedSegments > 0 {
+		// Entries are synced before anything depends on them, so only a torn last write may be missing.
+		return nil, fmt.Errorf("metadata log %s is damaged before its end: %w", s.path, report.Reason)
+	}
+	r := quorum.Restore(o, boundary)
+	if err := s.each(log.View(), boundary.End, r.Add); err != nil {
+		return nil, err
+	}
+	hard, err := s.hardState()
+	if err != nil {
+		return nil, err
+	}
+	m, err := r.Start(hard)
+	if err != nil {
+		return nil, err
+	}
+	return &loaded{log: log, raft: m, image: img}, nil
+}
+
+// format makes the directory of a new node: an empty log and the checkpoint that names the first voters.
+func (s *store) format(first quorum.Checkpoint) error {
+	log := partitionlog.New(s.env, s.path, metadataTopic, s.cfg, metadataTopicID)
+	job := log.Create()
+	err := job.Run()
+	log.Done(job, err)
+	if err != nil {
+		return fmt.Errorf("metadata log %s cannot be made: %w", s.path, err)
+	}
+	return s.writeCheckpoint(first, image.Empty(""))
+}
+
+// latestCheckpoint reads the newest whole checkpoint; first is the boundary of a log that never had one.
+func (s *store) latestCheckpoint(empty *image.Image, first quorum.Checkpoint) (quorum.Boundary, *image.Image, error) {
+	entries, err := s.env.FS.ReadDir(s.path)
+	if err != nil {
+		return quorum.Boundary{}, nil, err
+	}
+	for i := len(entries) - 1; i >= 0; i-- { // names rise with offsets
+		end, epoch, ok := quorum.ParseCheckpointName(entries[i].Name())
+		if !ok {
+			continue
+		}
+		boundary, img, err := s.readCheckpoint(entries[i].Name(), end, epoch, empty)
+		if errors.Is(err, quorum.ErrTruncated) {
+			continue // cut off before it was complete; the log still holds all that it stood for
+		}
+		if len(boundary.Voters) == 0 {
+			boundary.Voters = first.Voters
+		}
+		return boundary, img, err
+	}
+	return first.Boundary, empty, nil
+}
+
+func (s *store) readCheckpoint(name string, end model.Offset, epoch model.LeaderEpoch, empty *image.Image) (quorum.Boundary, *image.Image, error) {
+	data, err := s.readFile(name)
+	if err != nil {
+		return quorum.Boundary{}, nil, err
+	}
+	r := quorum.CheckpointReader{}
+	r.End, r.Epoch = end, epoch
+	e := empty.Edit()
+	apply := func(m record.Record) error { return e.Apply(end-1, epoch, m) }
+	for len(data) > 0 {
+		v, rest, err := batch.First(data)
+		if errors.Is(err, batch.ErrIncomplete) {
+			return quorum.Boundary{}, nil, quorum.ErrTruncated
+		}
+		if err != nil {
+			return quorum.Boundary{}, nil, fmt.Errorf("checkpoint %s: %w", name, err)
+		}
+		if err := r.Add(v, apply); err != nil {
+			return quorum.Boundary{}, nil, fmt.Errorf("checkpoint %s: %w", name, err)
+		}
+		data = rest
+	}
+	if err := r.Done(); err != nil {
+		return quorum.Boundary{}, nil, err
+	}
+	if end > 0 {
+		e.Skip(end-1, epoch)
+	}
+	img, _ := e.Publish()
+	return r.Boundary, img, nil
+}
+
+func (s *store) readFile(name string) (data []byte, err error) {
+	f, err := s.env.FS.Open(filepath.Join(s.path, name), os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	data = make([]byte, size)
+	n, err := f.ReadAt(data, 0)
+	if n == len(data) {
+		err = nil
+	}
+	return data, err
+}
+
+// writeCheckpoint makes a checkpoint file: whole under its name, or not there.
+func (s *store) writeCheckpoint(c quorum.Checkpoint, img *image.Image) error {
+	var data []byte
+	for v, err := range c.Batches(img.Records(), s.now()) {
+		if err != nil {
+			return err
+		}
+		data = append(data, v...)
+	}
+	return checkpoint.Replace(s.env.FS, filepath.Join(s.path, quorum.CheckpointName(c.End, c.Epoch)), data)
+}
+
+// removeCheckpoints drops those that end before the offset.
+func (s *store) removeCheckpoints(before model.Offset) error {
+	entries, err := s.env.FS.ReadDir(s.path)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if end, _, ok := quorum.ParseCheckpointName(e.Name()); ok && end < before {
+			if err := s.env.FS.Remove(filepath.Join(s.path, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// each walks the batches of the log from an offset on.
+func (s *store) each(v *partitionlog.View, from model.Offset, do func(batch.View) error) error {
+	const step = 1 << 20
+	for from < v.LogEnd {
+		region, err := v.Read(from, v.LogEnd, step, true)
+		if err != nil {
+			return fmt.Errorf("metadata log, offset %d: %w", from, err)
+		}
+		data := make([]byte, region.Len)
+		n, err := region.File.ReadAt(data, region.Pos)
+		region.Release()
+		if n < len(data) {
+			return fmt.Errorf("metadata log, offset %d: %w", from, err)
+		}
+		before := from
+		for len(data) > 0 {
+			b, rest, err := batch.First(data)
+			if errors.Is(err, batch.ErrIncomplete) {
+				break // cut at the step; it is read whole next
+			}
+			if err == nil {
+				err = b.CheckCRC()
+			}
+			if err != nil {
+				return fmt.Errorf("metadata log, offset %d: %w", from, err)
+			}
+			if err := do(b); err != nil {
+				return err
+			}
+			from, data = b.NextOffset(), rest
+		}
+		if from == before {
+			return fmt.Errorf("metadata log: nothing can be read at offset %d of %d", from, v.LogEnd)
+		}
+	}
+	return nil
+}
+
+func (s *store) hardState() (quorum.HardState, error) {
+	q, ok, err := checkpoint.ReadQuorumState(s.env.FS, filepath.Join(s.path, checkpoint.QuorumFile))
+	if err != nil || !ok {
+		return quorum.HardState{Voted: quorum.NoVoter, Leader: model.NoBroker}, err
+	}
+	return quorum.HardState{
+		Epoch: q.LeaderEpoch, Voted: quorum.VoterKey{ID: q.VotedID, Directory: q.VotedDirectoryID}, Leader: q.LeaderID,
+	}, nil
+}
+
+func (s *store) writeHardState(h quorum.HardState, kraftVersion int16, voters []batch.Voter) error {
+	q := checkpoint.QuorumState{
+		Version: kraftVersion, LeaderID: h.Leader, LeaderEpoch: h.Epoch, VotedID: h.Voted.ID, VotedDirectoryID: h.Voted.Directory,
+	}
+	if kraftVersion == 0 {
+		for _, v := range voters {
+			q.CurrentVoters = append(q.CurrentVoters, v.ID)
+		}
+	}
+	return checkpoint.WriteQuorumState(s.env.FS, filepath.Join(s.path, checkpoint.QuorumFile), q)
+}
