@@ -8,12 +8,18 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"troupe/cmd/troupe/client/apiversions"
+	"troupe/cmd/troupe/client/cluster"
 	"troupe/cmd/troupe/client/configs"
 	"troupe/cmd/troupe/client/consume"
+	"troupe/cmd/troupe/client/deleterecords"
+	"troupe/cmd/troupe/client/features"
+	"troupe/cmd/troupe/client/logdirs"
 	"troupe/cmd/troupe/client/offsets"
 	"troupe/cmd/troupe/client/option"
 	"troupe/cmd/troupe/client/produce"
@@ -27,11 +33,17 @@ func main() {
 // commands makes every command of the binary.
 func commands(s option.Streams) []*cobra.Command {
 	return []*cobra.Command{
+		startCommand(s),
 		topics.Command(s),
 		offsets.Command(s),
 		produce.Command(s),
 		consume.Command(s),
 		configs.Command(s),
+		deleterecords.Command(s),
+		logdirs.Command(s),
+		apiversions.Command(s),
+		cluster.Command(s),
+		features.Command(s),
 	}
 }
 
@@ -48,10 +60,7 @@ func run(args []string, s option.Streams) int {
 	line := scriptArguments(args)
 	s.Args = line[min(1, len(line)):]
 	root.AddCommand(commands(s)...)
-	if command, rest, err := root.Find(line); err == nil && command != root {
-		line = append([]string{command.Name()}, option.Normalize(command.Flags(), rest)...)
-	}
-	root.SetArgs(line)
+	root.SetArgs(normalize(root, line))
 
 	ctx, interrupted := interruptible()
 	err := root.ExecuteContext(ctx)
@@ -69,6 +78,23 @@ func run(args []string, s option.Streams) int {
 	}
 	fmt.Fprintln(s.Err, err)
 	return 1
+}
+
+// normalize rewrites the options of a command line for pflag: those before a script's own command first, so that it is
+// found behind them.
+func normalize(root *cobra.Command, line []string) []string {
+	for _, command := range root.Commands() {
+		if len(line) > 0 && command.Name() == line[0] {
+			line = append([]string{line[0]}, option.Normalize(command.PersistentFlags(), line[1:])...)
+		}
+	}
+	command, rest, err := root.Find(line)
+	if err != nil || command == root {
+		return line
+	}
+	command.InheritedFlags() // merges them into Flags
+	path := strings.Fields(command.CommandPath())[1:]
+	return append(path, option.Normalize(command.Flags(), rest)...)
 }
 
 // interruptible gives a context that ends at the first SIGINT or SIGTERM, and the signal there was (0: none). A second

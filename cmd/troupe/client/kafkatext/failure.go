@@ -42,5 +42,8 @@ func (f *Failure) Class() string {
 	return "UnknownServerException"
 }
 
+// QualifiedClass gives the class with its package.
+func (f *Failure) QualifiedClass() string { return errorsPackage + f.Class() }
+
 // Qualified gives "package.Class: text", as Throwable.toString does.
-func (f *Failure) Qualified() string { return errorsPackage + f.Class() + ": " + f.Text }
+func (f *Failure) Qualified() string { return f.QualifiedClass() + ": " + f.Text }

@@ -38,3 +38,8 @@ func StringHash(s string) int32 {
 	}
 	return h
 }
+
+// PartitionHash is TopicPartition.hashCode.
+func PartitionHash(topic string, partition int32) int32 {
+	return 31*(31+partition) + StringHash(topic)
+}

@@ -39,8 +39,10 @@ func (c *command) Define(fs *pflag.FlagSet) {
 	fs.Bool("exclude-internal-topics", false, "leave out internal topics")
 }
 
-// ErrorPrefix begins every complaint of the script.
-func (c *command) ErrorPrefix() string { return "Error occurred: " }
+// Complain implements option.Complainer: every complaint of the script begins alike.
+func (c *command) Complain(err error) error {
+	return option.Fail("Error occurred: %s", option.Error(err))
+}
 
 func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) error {
 	if err := option.Require(fs, "bootstrap-server"); err != nil {

@@ -65,3 +65,16 @@ func Error(err error) error {
 	}
 	return err
 }
+
+// ArgumentError says a parse error of pflag in the words of the scripts that are built on argparse.
+func ArgumentError(err error) error {
+	var unknown *pflag.NotExistError
+	var missing *pflag.ValueRequiredError
+	switch {
+	case errors.As(err, &unknown):
+		return errors.New("unrecognized arguments: '--" + unknown.GetSpecifiedName() + "'")
+	case errors.As(err, &missing):
+		return errors.New("argument --" + missing.GetSpecifiedName() + ": expected one argument")
+	}
+	return err
+}

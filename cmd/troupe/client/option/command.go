@@ -11,7 +11,7 @@ import (
 // kafkaVersion is what `--version` of a script prints: the version whose texts and options are followed.
 const kafkaVersion = "4.3.1"
 
-// Tool is one of Kafka's scripts.
+// Tool is one of Kafka's scripts, or one of the commands of a script.
 type Tool interface {
 	// Define adds the script's options.
 	Define(fs *pflag.FlagSet)
@@ -19,38 +19,77 @@ type Tool interface {
 	Run(ctx context.Context, fs *pflag.FlagSet, s Streams) error
 }
 
-// Prefixed is a tool whose script begins its complaints about options with a prefix.
-type Prefixed interface{ ErrorPrefix() string }
+// Complainer is a tool whose script has its own way to say that options cannot be parsed.
+type Complainer interface{ Complain(err error) error }
 
 // Command wraps a tool. Without any argument it explains itself and fails, like the scripts.
 func Command(name, short string, s Streams, t Tool) *cobra.Command {
+	c := Subcommand(name, short, s, t)
+	run := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) > 0 || c.Flags().NFlag() > 0 {
+			return run(c, args)
+		}
+		c.SetOut(s.Err)
+		if err := c.Help(); err != nil {
+			return err
+		}
+		return Silent()
+	}
+	return c
+}
+
+// Subcommand wraps a tool that may be called without options.
+func Subcommand(name, short string, s Streams, t Tool) *cobra.Command {
 	c := &cobra.Command{
 		Use: name, Short: short, Version: kafkaVersion, Args: cobra.ArbitraryArgs,
 		SilenceUsage: true, SilenceErrors: true, DisableFlagsInUseLine: true,
 	}
 	fs := c.Flags()
 	fs.SortFlags = false
-	fs.SetNormalizeFunc(oldNames)
 	t.Define(fs)
+	if fs.Lookup("broker-list") == nil {
+		fs.SetNormalizeFunc(oldNames)
+	}
 	fs.StringP("output", "o", "text", "text or json")
 	c.SetVersionTemplate("{{.Version}}\n")
-	prefix := ""
-	if p, ok := t.(Prefixed); ok {
-		prefix = p.ErrorPrefix()
-	}
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Fail("%s%s", prefix, Error(err)) })
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if len(args) == 0 && fs.NFlag() == 0 {
-			c.SetOut(s.Err)
-			if err := c.Help(); err != nil {
-				return err
-			}
-			return Silent()
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if complainer, ok := t.(Complainer); ok {
+			return complainer.Complain(err)
 		}
+		return Fail("%s", Error(err))
+	})
+	c.RunE = func(c *cobra.Command, args []string) error {
 		if format, err := fs.GetString("output"); err != nil || format != "text" && format != "json" {
 			return Fail("Cannot parse argument '%s' of option output: text or json", format)
 		}
 		return t.Run(c.Context(), fs, s)
+	}
+	return c
+}
+
+// Group is a script with commands of its own. shared are options that may stand before the command, misuse says what
+// is wrong with the command line.
+func Group(name, short string, shared func(*pflag.FlagSet), misuse func(text string) error, commands ...*cobra.Command) *cobra.Command {
+	choices := "choose from "
+	c := &cobra.Command{
+		Use: name, Short: short, Version: kafkaVersion, Args: cobra.ArbitraryArgs, SilenceUsage: true, SilenceErrors: true,
+	}
+	for i, command := range commands {
+		if i > 0 {
+			choices += ", "
+		}
+		choices += "'" + command.Name() + "'"
+	}
+	shared(c.PersistentFlags())
+	c.SetVersionTemplate("{{.Version}}\n")
+	c.AddCommand(commands...)
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misuse(ArgumentError(err).Error()) })
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return misuse("too few arguments")
+		}
+		return misuse("invalid choice: '" + args[0] + "' (" + choices + ")")
 	}
 	return c
 }

@@ -29,3 +29,8 @@ func Fail(format string, args ...any) error {
 
 // Silent is a Failure whose text is already written.
 func Silent() error { return &Failure{Code: 1} }
+
+// Misuse is the line of the scripts that are built on argparse.
+func Misuse(script, format string, args ...any) error {
+	return Fail("%s: error: %s", script, fmt.Sprintf(format, args...))
+}

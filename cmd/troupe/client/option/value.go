@@ -85,7 +85,8 @@ func Optional(fs *pflag.FlagSet, t *Text, name, hint, without, usage string) {
 	fs.Lookup(name).NoOptDefVal = without
 }
 
-// Names gives all options among the given ones that were used, as "[name]", in the order given.
-func Names(names ...string) string {
-	return "[" + strings.Join(names, ", ") + "]"
+// Short is Var with a one-letter form.
+func Short(fs *pflag.FlagSet, t *Text, name, letter, hint, usage string) {
+	t.name = name
+	fs.VarP(t, name, letter, usage+" `"+hint+"`")
 }

@@ -1,0 +1,92 @@
+package deleterecords
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+
+	"troupe/cmd/troupe/client/kafkatext"
+	"troupe/cmd/troupe/client/option"
+	"troupe/internal/model"
+)
+
+// parse reads the offsets file. A partition may stand in it once.
+func parse(text []byte) ([]target, error) {
+	var file map[string]json.RawMessage
+	if err := json.Unmarshal(text, &file); err != nil {
+		return nil, option.Fail("The input string is not a valid JSON")
+	}
+	if raw, ok := file["version"]; ok {
+		version, err := number(raw, "Integer", math.MaxInt32)
+		if err != nil {
+			return nil, err
+		}
+		if version != 1 {
+			return nil, option.Fail("Not supported version field value %d", version)
+		}
+	}
+	raw, ok := file["partitions"]
+	if !ok {
+		return nil, option.Fail("Missing partitions field")
+	}
+	var entries []map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &entries); err != nil {
+		return nil, option.Fail("Expected JSON array, received %s", raw)
+	}
+	var targets []target
+	for _, entry := range entries {
+		t, err := parseEntry(entry)
+		if err != nil {
+			return nil, err
+		}
+		targets = append(targets, t)
+	}
+	return targets, unique(targets)
+}
+
+func parseEntry(entry map[string]json.RawMessage) (target, error) {
+	for _, field := range []string{"topic", "partition", "offset"} {
+		if _, ok := entry[field]; !ok {
+			return target{}, option.Fail("No such field exists: `%s`", field)
+		}
+	}
+	var t target
+	if err := json.Unmarshal(entry["topic"], &t.tp.Topic); err != nil {
+		return target{}, option.Fail("Expected `String` value, received %s", entry["topic"])
+	}
+	partition, err := number(entry["partition"], "Integer", math.MaxInt32)
+	if err != nil {
+		return target{}, err
+	}
+	t.tp.Partition = int32(partition)
+	t.offset, err = number(entry["offset"], "Long", math.MaxInt64)
+	return t, err
+}
+
+// number reads a whole number between -limit-1 and limit.
+func number(raw json.RawMessage, class string, limit int64) (int64, error) {
+	var n int64
+	if err := json.Unmarshal(raw, &n); err != nil || n > limit || n < -limit-1 {
+		return 0, option.Fail("Expected `%s` value, received %s", class, raw)
+	}
+	return n, nil
+}
+
+func unique(targets []target) error {
+	seen := map[model.TopicPartition]int{}
+	var again []model.TopicPartition
+	for _, t := range targets {
+		if seen[t.tp]++; seen[t.tp] == 2 {
+			again = append(again, t.tp)
+		}
+	}
+	if len(again) == 0 {
+		return nil
+	}
+	again = kafkatext.HashOrderBy(again, 0, func(tp model.TopicPartition) int32 { return kafkatext.PartitionHash(tp.Topic, tp.Partition) })
+	names := make([]string, len(again))
+	for i, tp := range again {
+		names[i] = tp.String()
+	}
+	return option.Fail("Offset json file contains duplicate topic partitions: %s", strings.Join(names, ","))
+}

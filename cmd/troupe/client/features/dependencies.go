@@ -1,0 +1,78 @@
+package features
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"troupe/cmd/troupe/client/option"
+)
+
+// dependencies is the command feature-dependencies.
+type dependencies struct{ features option.Text }
+
+func (d *dependencies) Define(fs *pflag.FlagSet) {
+	option.Var(fs, &d.features, "feature", "NAME=LEVEL", "feature level, repeatable")
+}
+
+// Complain implements option.Complainer.
+func (d *dependencies) Complain(err error) error { return misuse(option.ArgumentError(err).Error()) }
+
+func (d *dependencies) Run(_ context.Context, fs *pflag.FlagSet, s option.Streams) error {
+	if !d.features.Given() {
+		return misuse("argument --feature is required")
+	}
+	needs := map[string]map[string]int16{}
+	for _, text := range d.features.All() {
+		name, number, err := parseLevel(text)
+		if err != nil {
+			return err
+		}
+		least, shown, err := needsOf(name, number)
+		if err != nil {
+			return err
+		}
+		if option.JSON(fs) {
+			needs[shown] = map[string]int16{}
+			if least > 0 {
+				needs[shown][metadataVersion] = least
+			}
+			continue
+		}
+		if least == 0 {
+			fmt.Fprintf(s.Out, "%s has no dependencies.\n", shown)
+			continue
+		}
+		fmt.Fprintf(s.Out, "%s requires:\n    %s=%d (%s)\n", shown, metadataVersion, least, levelText(metadataVersion, least))
+	}
+	if option.JSON(fs) {
+		return option.WriteJSON(s, needs)
+	}
+	return nil
+}
+
+// needsOf gives the metadata.version that a level needs (0: none), and the level as it is shown.
+func needsOf(name string, number int16) (int16, string, error) {
+	shown := fmt.Sprintf("%s=%d", name, number)
+	if name == metadataVersion {
+		text := levelText(name, number)
+		if strings.HasPrefix(text, "UNKNOWN") {
+			return 0, "", option.Fail("Unknown metadata.version %d", number)
+		}
+		return 0, fmt.Sprintf("%s (%s)", shown, text), nil
+	}
+	for _, f := range known {
+		if f.name != name {
+			continue
+		}
+		for _, l := range f.levels {
+			if l.number == number {
+				return l.needs, shown, nil
+			}
+		}
+		return 0, "", option.Fail("No feature:%s with feature level %d", name, number)
+	}
+	return 0, "", option.Fail("Unknown feature: %s", name)
+}

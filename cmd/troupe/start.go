@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"troupe/actors/broker"
+	"troupe/cmd/troupe/client/option"
+	"troupe/configs"
+)
+
+// startCommand runs a broker until a signal stops it: the first one in order, a second one at once.
+func startCommand(s option.Streams) *cobra.Command {
+	var file string
+	var set []string
+	c := &cobra.Command{
+		Use:   "start",
+		Short: "Run a broker",
+		Long: "Runs a broker: alone with an embedded default when no file is given, else as the file says.\n" +
+			"Keys are Kafka's own. A value comes from, in rising order: the default, the file, TROUPE_… variables, --set.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 { // kafka-server-start.sh FILE
+				file = args[0]
+			}
+			return start(c.Context(), s, configs.Options{File: file, Environment: os.Environ(), Set: set})
+		},
+	}
+	c.Flags().StringVar(&file, "config", "", "configuration: YAML, or a server.properties of Kafka")
+	c.Flags().StringArrayVar(&set, "set", nil, "key=value over the file and the environment; repeatable")
+	c.Flags().StringArrayVar(&set, "override", nil, "the same, under its name in kafka-server-start.sh")
+	return c
+}
+
+func start(ctx context.Context, s option.Streams, o configs.Options) error {
+	began := time.Now()
+	loaded, err := configs.Load(o)
+	if err != nil {
+		return &option.Failure{Code: 1, Line: "troupe: " + err.Error()}
+	}
+	log := logger(s.Err, loaded.Broker.Output)
+	for _, u := range loaded.Unused {
+		log.Warn("configuration key has no effect", "key", u.Key, "from", u.Origin, "reason", u.Reason)
+	}
+	if loaded.Embedded {
+		log.Info("no configuration file given: running alone with the embedded default", "data", strings.Join(loaded.Broker.LogDirs, ","))
+	}
+	tune(loaded)
+	b, err := broker.Start(ctx, broker.Options{Config: loaded, Log: log})
+	if err != nil {
+		return &option.Failure{Code: 1, Line: "troupe: " + err.Error()}
+	}
+	fmt.Fprintln(s.Out, b.Ready(time.Since(began)))
+	var failure error
+	select {
+	case <-ctx.Done():
+		log.Info("stopping", "signal", context.Cause(ctx))
+	case failure = <-b.Failed():
+		log.Error("the broker cannot go on", "err", failure)
+	}
+	return stop(b, log, loaded.Broker.ShutdownTimeout, failure)
+}
+
+// stop shuts down within the time allowed. A second signal has ended the process by then.
+func stop(b *broker.Broker, log *slog.Logger, within time.Duration, failure error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	began := time.Now()
+	err := b.Stop(ctx)
+	switch {
+	case failure != nil:
+		return &option.Failure{Code: 1, Line: "troupe: " + failure.Error()}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &option.Failure{Code: 1, Line: fmt.Sprintf("troupe: not stopped in order within %s (shutdown.timeout.ms); the next start recovers the logs", within)}
+	case err != nil:
+		return &option.Failure{Code: 1, Line: "troupe: " + err.Error()}
+	}
+	log.Info("stopped", "took", time.Since(began).Round(time.Millisecond))
+	return nil
+}
+
+func logger(w io.Writer, o configs.Output) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(o.Level)); err != nil {
+		level = slog.LevelInfo // the configuration allows only levels
+	}
+	options := &slog.HandlerOptions{Level: level}
+	if o.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
