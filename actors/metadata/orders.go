@@ -167,7 +167,7 @@ func (a *Actor) configure(ctx *kit.Context, d image.Delta) {
 // config resolves a topic's configuration. A stored value that does not parse was written by newer software; the
 // defaults serve until it is corrected.
 func (a *Actor) config(i *image.Image, topic string) *replica.Config {
-	layers := a.deps.Source.layersOf(i)
+	layers := a.deps.Source.LayersOf(i)
 	t, err := TopicConfig(layers, i, topic)
 	if err != nil {
 		a.deps.Log.Error("topic configuration is not understood, defaults are used", "topic", topic, "err", err)

@@ -39,10 +39,11 @@ func (s *Source) Image() *image.Image { return s.latest.Load().image }
 func (s *Source) Layers() configs.Layers { return s.latest.Load().layers }
 
 func (s *Source) publish(i *image.Image) {
-	s.latest.Store(&published{image: i, layers: s.layersOf(i)})
+	s.latest.Store(&published{image: i, layers: s.LayersOf(i)})
 }
 
-func (s *Source) layersOf(i *image.Image) configs.Layers {
+// LayersOf is the broker configuration below the topics' own under an image.
+func (s *Source) LayersOf(i *image.Image) configs.Layers {
 	l := s.static
 	l.Default = maps.Collect(i.Config(image.ConfigResource{Type: image.BrokerResource}).All())
 	l.Broker = maps.Collect(i.Config(image.ConfigResource{Type: image.BrokerResource, Name: strconv.Itoa(int(s.self))}).All())

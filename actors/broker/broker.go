@@ -1,0 +1,222 @@
+// Package broker puts the actors of one node together: the order in which they start and stop, and what ends the
+// process. Everything else is the actors' own.
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"troupe/actors/api"
+	"troupe/actors/console"
+	"troupe/actors/disk"
+	"troupe/actors/kit"
+	"troupe/actors/listener"
+	"troupe/actors/metadata"
+	"troupe/actors/replica"
+	"troupe/actors/trace"
+	"troupe/configs"
+	"troupe/internal/clock"
+	"troupe/internal/vfs"
+	"troupe/partitionlog"
+	"troupe/partitionlog/checkpoint"
+)
+
+// Options of a broker. Config and Log are required.
+type Options struct {
+	Config *configs.Loaded
+	Log    *slog.Logger
+	FS     vfs.FS      // the machine's own when nil
+	Clock  clock.Clock // the machine's own when nil
+	// ClusterID is taken by new log directories; empty draws one.
+	ClusterID string
+}
+
+// Broker is one running node.
+type Broker struct {
+	cfg   *configs.Broker
+	log   *slog.Logger
+	fs    vfs.FS
+	clock clock.Clock
+
+	directories []*directory
+	identity    identity
+	sockets     []boundListener
+
+	system      *kit.System
+	tracer      *trace.Tracer
+	descriptors *vfs.Descriptors
+	env         *partitionlog.Env
+	dirs        []*disk.Dir
+	metadataDir *disk.Dir
+	replicas    *replica.Directory
+	shards      []kit.Ref
+	source      *metadata.Source
+	lifecycle   *lifecycleState
+	refs        refs
+	node        *api.Node
+	connections *listener.Deps
+	opening     *opening
+	adminSocket net.Listener // nil when admin.address is empty
+	admin       *console.Server
+	serving     atomic.Bool
+
+	stopNow context.CancelFunc // ends what waits for credits
+	stop    sync.Once
+	failed  chan error // what ends the process
+}
+
+// refs are the actors that the broker addresses itself.
+type refs struct {
+	warden, metadata, controller, lifecycle, producerIDs, checkpointer kit.Ref
+	listeners                                                          []kit.Ref
+}
+
+type boundListener struct {
+	configs.Listener
+	socket net.Listener
+}
+
+// Start brings a node up and returns when it serves, or fails, or ctx ends. After an error nothing is left running.
+func Start(ctx context.Context, o Options) (*Broker, error) {
+	b := &Broker{
+		cfg: &o.Config.Broker, log: o.Log, fs: o.FS, clock: o.Clock, replicas: replica.NewDirectory(),
+		failed: make(chan error, 1),
+	}
+	if b.fs == nil {
+		b.fs = vfs.OS()
+	}
+	if b.clock == nil {
+		b.clock = clock.System()
+	}
+	if err := b.prepare(o); err != nil {
+		b.release()
+		return nil, err
+	}
+	serving := make(chan struct{})
+	b.spawn(o.Config, sync.OnceFunc(func() { close(serving) }))
+	for _, wait := range []<-chan struct{}{serving, b.opening.done} {
+		select {
+		case <-wait:
+		case err := <-b.failed:
+			b.abort()
+			return nil, err
+		case <-ctx.Done():
+			b.abort()
+			return nil, context.Cause(ctx)
+		}
+	}
+	b.listen()
+	b.serving.Store(true)
+	return b, nil
+}
+
+// prepare takes what can be taken from under a running broker: directories, then ports.
+func (b *Broker) prepare(o Options) (err error) {
+	if b.directories, b.identity, err = openDirectories(b.fs, b.cfg, o.ClusterID, b.clock.Now()); err != nil {
+		return err
+	}
+	for _, l := range b.cfg.Listeners {
+		s, err := net.Listen("tcp", net.JoinHostPort(l.Bind.Host, fmt.Sprint(l.Bind.Port)))
+		if err != nil {
+			return fmt.Errorf("listener %s cannot be opened (listeners): %w", l.Name, err)
+		}
+		b.sockets = append(b.sockets, bound(l, s))
+	}
+	if b.cfg.Admin.Address != "" {
+		if b.adminSocket, err = net.Listen("tcp", b.cfg.Admin.Address); err != nil {
+			return fmt.Errorf("admin port cannot be opened (admin.address): %w", err)
+		}
+	}
+	return b.begin()
+}
+
+// begin takes the marks of a clean stop away: from here on the logs may change.
+func (b *Broker) begin() error {
+	for _, d := range b.directories {
+		if !d.clean {
+			continue
+		}
+		if err := checkpoint.RemoveCleanShutdown(b.fs, filepath.Join(d.path, checkpoint.CleanShutdown)); err != nil {
+			return fmt.Errorf("log directory %s: %w", d.path, err)
+		}
+	}
+	return nil
+}
+
+// bound completes a listener's addresses with the port that was bound.
+func bound(l configs.Listener, s net.Listener) boundListener {
+	port := uint16(s.Addr().(*net.TCPAddr).Port)
+	if l.Bind.Port == 0 {
+		l.Bind.Port = port
+	}
+	if l.Advertised.Port == 0 {
+		l.Advertised.Port = port
+	}
+	return boundListener{l, s}
+}
+
+// Ready is the line that says that the broker serves: where, on which data, and how long it took.
+func (b *Broker) Ready(took time.Duration) string {
+	var at []string
+	for _, s := range b.sockets {
+		at = append(at, s.Name+"://"+s.Bind.String())
+	}
+	line := fmt.Sprintf("troupe is ready: node=%d listeners=%s data=%s", b.cfg.NodeID, strings.Join(at, ","), strings.Join(b.cfg.LogDirs, ","))
+	if b.admin != nil {
+		line += " admin=" + b.admin.Address()
+	}
+	return fmt.Sprintf("%s cluster=%s took=%s", line, b.identity.clusterID, took.Round(time.Millisecond))
+}
+
+// release gives back what prepare took.
+func (b *Broker) release() {
+	for _, s := range b.sockets {
+		_ = s.socket.Close() // nothing was accepted from it
+	}
+	if b.adminSocket != nil {
+		_ = b.adminSocket.Close() // the server on it has ended
+	}
+	unlock(b.directories)
+}
+
+// Failed tells what ended the broker by itself: an actor that keeps failing, or the last log directory.
+func (b *Broker) Failed() <-chan error { return b.failed }
+
+func (b *Broker) fail(err error) {
+	select {
+	case b.failed <- err:
+	default:
+	}
+}
+
+// Stop shuts down in order: no new requests, leaderships moved, logs flushed and closed, clean marks written. When ctx
+// ends first the rest is left as a crash would leave it, and ctx's error is returned.
+func (b *Broker) Stop(ctx context.Context) error {
+	var err error
+	b.stop.Do(func() {
+		err = b.shutDown(ctx)
+		b.release()
+	})
+	return err
+}
+
+func (b *Broker) abort() {
+	b.stop.Do(func() {
+		b.stopNow()
+		b.closeConsole()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = b.system.Shutdown(ctx) // best effort: what does not stop ends with the process
+		b.release()
+	})
+}
+
+var errUnclean = errors.New("not every log could be closed; the next start recovers them")

@@ -1,0 +1,201 @@
+package broker
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"troupe/configs"
+	"troupe/internal/model"
+	"troupe/internal/vfs"
+	"troupe/partitionlog/checkpoint"
+)
+
+// directory is a log directory at the start, before anything in it is opened.
+type directory struct {
+	path       string
+	id         model.DirectoryID
+	lock       io.Closer
+	clean      bool // every log was closed at the last stop
+	cleanEpoch model.BrokerEpoch
+	logs       []model.TopicPartition
+	doomed     []string // directories of deleted logs that a crash left behind
+	recovery   map[model.TopicPartition]model.Offset
+	starts     map[model.TopicPartition]model.Offset
+	watermarks map[model.TopicPartition]model.Offset
+}
+
+const (
+	lockFile       = ".lock"
+	metaProperties = checkpoint.MetaFile
+	// metadataLog is the directory of the metadata log, which is no topic of the image.
+	metadataLog = "__cluster_metadata-0"
+)
+
+// identity is what meta.properties of all directories agree on.
+type identity struct {
+	clusterID string
+	created   bool // by this start
+}
+
+// openDirectories locks the log directories and finds out whose they are. What it has locked is unlocked on error.
+func openDirectories(fsys vfs.FS, cfg *configs.Broker, clusterID string, now time.Time) (dirs []*directory, id identity, err error) {
+	defer func() {
+		if err != nil {
+			unlock(dirs)
+		}
+	}()
+	paths := append([]string(nil), cfg.LogDirs...)
+	if !contains(paths, cfg.MetadataDir) {
+		paths = append(paths, cfg.MetadataDir)
+	}
+	found := make([]checkpoint.MetaProperties, len(paths))
+	known := make([]bool, len(paths))
+	for i, path := range paths {
+		d, err := lockDirectory(fsys, path)
+		if err != nil {
+			return dirs, id, err
+		}
+		dirs = append(dirs, d)
+		if found[i], known[i], err = checkpoint.ReadMetaProperties(fsys, filepath.Join(path, metaProperties)); err != nil {
+			return dirs, id, err
+		}
+	}
+	if id, err = agree(paths, found, known, cfg.NodeID, clusterID); err != nil {
+		return dirs, id, err
+	}
+	for i, d := range dirs {
+		if err := d.claim(fsys, found[i], known[i], id.clusterID, cfg.NodeID, now); err != nil {
+			return dirs, id, err
+		}
+	}
+	return dirs, id, nil
+}
+
+func contains(paths []string, path string) bool {
+	for _, p := range paths {
+		if p == path {
+			return true
+		}
+	}
+	return false
+}
+
+func unlock(dirs []*directory) {
+	for _, d := range dirs {
+		_ = d.lock.Close() // the lock ends with the process in any case
+	}
+}
+
+func lockDirectory(fsys vfs.FS, path string) (*directory, error) {
+	if err := fsys.MkdirAll(path, 0o755); err != nil {
+		return nil, fmt.Errorf("log directory %s cannot be made: %w", path, err)
+	}
+	lock, err := fsys.Lock(filepath.Join(path, lockFile))
+	if errors.Is(err, vfs.ErrLocked) {
+		return nil, fmt.Errorf("log directory %s is in use by another process: a broker must be the only one in its directories (log.dirs)", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("log directory %s cannot be locked: %w", path, err)
+	}
+	return &directory{path: path, lock: lock}, nil
+}
+
+// agree compares what stands in the directories with each other and with the configuration.
+func agree(paths []string, found []checkpoint.MetaProperties, known []bool, node model.BrokerID, clusterID string) (identity, error) {
+	id := identity{clusterID: clusterID}
+	for i, m := range found {
+		switch {
+		case !known[i]:
+			continue
+		case m.NodeID != node:
+			return id, fmt.Errorf("log directory %s belongs to node %d (%s), but node.id is %d", paths[i], m.NodeID, metaProperties, node)
+		case id.clusterID != "" && m.ClusterID != id.clusterID:
+			return id, fmt.Errorf("log directory %s belongs to cluster %s (%s), but this node is of cluster %s", paths[i], m.ClusterID, metaProperties, id.clusterID)
+		}
+		id.clusterID = m.ClusterID
+	}
+	if id.clusterID == "" {
+		u, err := model.NewUUID(rand.Reader)
+		if err != nil {
+			return id, err
+		}
+		id.clusterID, id.created = u.String(), true
+	}
+	return id, nil
+}
+
+// claim writes a new directory's meta.properties and reads what an old one's checkpoints say.
+func (d *directory) claim(fsys vfs.FS, m checkpoint.MetaProperties, known bool, clusterID string, node model.BrokerID, now time.Time) error {
+	if !known || m.DirectoryID.IsZero() {
+		u, err := model.NewUUID(rand.Reader)
+		if err != nil {
+			return err
+		}
+		m = checkpoint.MetaProperties{ClusterID: clusterID, NodeID: node, DirectoryID: u}
+		if err := checkpoint.WriteMetaProperties(fsys, filepath.Join(d.path, metaProperties), m, now); err != nil {
+			return fmt.Errorf("log directory %s: %w", d.path, err)
+		}
+	}
+	d.id = m.DirectoryID
+	if !known {
+		return nil
+	}
+	return d.scan(fsys)
+}
+
+// scan lists the logs and reads the checkpoints. A checkpoint that cannot be read only costs a longer recovery, but it
+// is damage that the operator has to know of, so it is an error.
+func (d *directory) scan(fsys vfs.FS) (err error) {
+	if d.cleanEpoch, d.clean, err = checkpoint.ReadCleanShutdown(fsys, filepath.Join(d.path, checkpoint.CleanShutdown)); err != nil {
+		return err
+	}
+	for name, into := range map[string]*map[model.TopicPartition]model.Offset{
+		checkpoint.RecoveryPoints: &d.recovery, checkpoint.LogStarts: &d.starts, checkpoint.HighWatermarks: &d.watermarks,
+	} {
+		if *into, err = checkpoint.ReadOffsets(fsys, filepath.Join(d.path, name)); err != nil {
+			return err
+		}
+	}
+	entries, err := fsys.ReadDir(d.path)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		d.sort(e)
+	}
+	return nil
+}
+
+func (d *directory) sort(e fs.DirEntry) {
+	if !e.IsDir() || e.Name() == metadataLog {
+		return
+	}
+	if strings.HasSuffix(e.Name(), "-delete") {
+		d.doomed = append(d.doomed, filepath.Join(d.path, e.Name()))
+		return
+	}
+	if tp, ok := parseLogDir(e.Name()); ok {
+		d.logs = append(d.logs, tp)
+	}
+}
+
+// parseLogDir reads "topic-partition"; names with a further suffix (-stray, -future) contain a dot before it and do not
+// end in a number.
+func parseLogDir(name string) (model.TopicPartition, bool) {
+	i := strings.LastIndexByte(name, '-')
+	if i <= 0 {
+		return model.TopicPartition{}, false
+	}
+	n, err := strconv.ParseInt(name[i+1:], 10, 32)
+	if err != nil || n < 0 || strconv.FormatInt(n, 10) != name[i+1:] {
+		return model.TopicPartition{}, false
+	}
+	return model.TopicPartition{Topic: name[:i], Partition: int32(n)}, true
+}

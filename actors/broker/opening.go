@@ -1,0 +1,45 @@
+package broker
+
+import (
+	"sync/atomic"
+
+	"troupe/partitionlog"
+)
+
+// opening counts the logs that are being opened at the start; done is closed when all are.
+type opening struct {
+	left      atomic.Int64
+	logs      atomic.Int64
+	failures  atomic.Int64
+	scanned   atomic.Int64 // bytes read because of an unclean stop
+	truncated atomic.Int64
+	done      chan struct{}
+}
+
+func newOpening() *opening {
+	o := &opening{done: make(chan struct{})}
+	o.left.Store(1) // for the image that says how many there are
+	return o
+}
+
+// settled is told how many of the logs that were found the metadata claims.
+func (o *opening) settled(logs int) {
+	o.logs.Store(int64(logs))
+	o.step(int64(logs) - 1)
+}
+
+// opened is told of each of them, once.
+func (o *opening) opened(r partitionlog.Recovery, err error) {
+	if err != nil {
+		o.failures.Add(1)
+	}
+	o.scanned.Add(r.ScannedBytes)
+	o.truncated.Add(r.TruncatedBytes)
+	o.step(-1)
+}
+
+func (o *opening) step(n int64) {
+	if o.left.Add(n) == 0 {
+		close(o.done)
+	}
+}

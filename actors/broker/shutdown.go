@@ -1,0 +1,89 @@
+package broker
+
+import (
+	"context"
+	"path/filepath"
+
+	"troupe/actors/replica"
+	"troupe/partitionlog/checkpoint"
+)
+
+// shutDown runs the stages of a clean stop. Each ends early with ctx; the marks are written only when all came through.
+func (b *Broker) shutDown(ctx context.Context) error {
+	defer b.stopNow()
+	b.serving.Store(false)
+	defer b.closeConsole()
+	stages := []func(context.Context) error{b.drainListeners, b.leave, b.closeLogs, b.checkpointAll, b.system.Shutdown}
+	for _, stage := range stages {
+		if err := stage(ctx); err != nil {
+			return err
+		}
+	}
+	return b.markClean()
+}
+
+func (b *Broker) drainListeners(ctx context.Context) error {
+	for _, ref := range b.refs.listeners {
+		if err := wait(ctx, b.system.Stop(ref)); err != nil {
+			return err
+		}
+	}
+	return b.connections.Drained(ctx)
+}
+
+func (b *Broker) closeConsole() {
+	if b.admin != nil {
+		_ = b.admin.Close() // cuts off whoever still watches
+	}
+}
+
+// leave asks the controller to move this broker's leaderships away.
+func (b *Broker) leave(ctx context.Context) error {
+	done := make(chan struct{})
+	b.refs.lifecycle.Send(&leave{done: func() { close(done) }})
+	return wait(ctx, done)
+}
+
+func (b *Broker) closeLogs(ctx context.Context) error {
+	results := make(chan int, len(b.shards))
+	for _, s := range b.shards {
+		s.Send(&replica.CloseAll{Done: func(failed int) { results <- failed }})
+	}
+	failed := 0
+	for range b.shards {
+		select {
+		case n := <-results:
+			failed += n
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if failed > 0 {
+		return errUnclean
+	}
+	return nil
+}
+
+func (b *Broker) checkpointAll(ctx context.Context) error {
+	done := make(chan struct{})
+	b.refs.checkpointer.Send(&checkpointNow{done: func() { close(done) }})
+	return wait(ctx, done)
+}
+
+func (b *Broker) markClean() error {
+	for _, d := range b.directories {
+		if err := checkpoint.WriteCleanShutdown(b.fs, filepath.Join(d.path, checkpoint.CleanShutdown), b.lifecycle.epoch()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func wait(ctx context.Context, done <-chan struct{}) error {
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,205 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"runtime"
+
+	"troupe/actors/api"
+	"troupe/actors/console"
+	"troupe/actors/controller"
+	"troupe/actors/disk"
+	"troupe/actors/kit"
+	"troupe/actors/listener"
+	"troupe/actors/metadata"
+	"troupe/actors/replica"
+	"troupe/actors/trace"
+	"troupe/configs"
+	"troupe/internal/model"
+	"troupe/internal/vfs"
+	"troupe/partitionlog"
+)
+
+// shardCount bounds the children of one supervisor to a few hundred of ten thousand replicas.
+const shardCount = 16
+
+// spawn starts the actors in the order of who needs whom.
+func (b *Broker) spawn(loaded *configs.Loaded, serving func()) {
+	cfg := b.cfg
+	b.tracer = trace.New(trace.Options{Clock: b.clock, Broker: cfg.NodeID, Seed: rand.Uint64(), Ring: int(cfg.Trace.Spans)})
+	b.tracer.SetRule(trace.Rule{OneIn: int(cfg.Trace.SampleEvery)})
+	b.system = kit.NewSystem(kit.Options{Clock: b.clock, Log: b.log, Trace: b.tracer, OnGiveUp: func(g kit.GaveUp) {
+		b.fail(fmt.Errorf("actor %s keeps failing: %w", g.Actor.Name(), g.Err))
+	}})
+	b.descriptors = vfs.NewDescriptors(descriptorLimit(int(cfg.Budgets.OpenFiles)))
+	b.env = partitionlog.NewEnv(b.fs, b.descriptors)
+	b.refs.warden = b.system.Spawn("warden", kit.Props{Kind: "warden", New: func() kit.Behavior { return &warden{b} }})
+	b.spawnDisks()
+	b.source = metadata.NewSource(cfg.NodeID, b.identity.clusterID, loaded.Layers)
+	b.spawnReplicas()
+	b.spawnController(loaded)
+	b.spawnLifecycle(serving)
+	b.connect()
+	b.openConsole()
+}
+
+// openConsole serves the admin port from early on, so that a long recovery can be watched.
+func (b *Broker) openConsole() {
+	if b.adminSocket == nil {
+		return
+	}
+	b.admin = console.New(b.adminSocket, console.Deps{
+		Log: b.log, System: b.system, Tracer: b.tracer, Node: b.node, Ready: b.notReady, Connections: b.connections.Connections,
+	})
+	go b.admin.Serve()
+}
+
+func (b *Broker) notReady() string {
+	if b.serving.Load() {
+		return ""
+	}
+	return fmt.Sprintf("starting: %d of %d logs are still being opened", b.opening.left.Load(), b.opening.logs.Load())
+}
+
+func (b *Broker) spawnDisks() {
+	lanes := disk.Lanes{Appends: int(b.cfg.Disk.AppendLanes), Bulk: int(b.cfg.Log.RecoveryPerDirMax)}
+	if lanes.Appends <= 0 {
+		lanes.Appends = min(4, runtime.GOMAXPROCS(0))
+	}
+	for _, d := range b.directories {
+		under := prefixed{b.system, "disks/" + filepath.Base(d.path) + "/"}
+		dir := disk.Open(under, b.env, d.path, d.id, lanes, b.refs.warden)
+		if d.path == b.cfg.MetadataDir {
+			b.metadataDir = dir
+		}
+		if contains(b.cfg.LogDirs, d.path) {
+			b.dirs = append(b.dirs, dir)
+		}
+		b.clear(dir, d.doomed)
+	}
+}
+
+// clear removes what deleted topics left behind in a crash.
+func (b *Broker) clear(dir *disk.Dir, doomed []string) {
+	for _, path := range doomed {
+		dir.BulkLane(model.TopicPartition{}).Send(&disk.Task{
+			Name: "remove " + path, Do: func() error { return b.fs.RemoveAll(path) },
+			Done: func(err error) {
+				if err != nil {
+					b.log.Error("directory of a deleted log cannot be removed", "dir", path, "err", err)
+				}
+			},
+		})
+	}
+}
+
+// prefixed spawns at the top of the tree under a common path.
+type prefixed struct {
+	system *kit.System
+	prefix string
+}
+
+func (p prefixed) Spawn(name string, props kit.Props) kit.Ref {
+	return p.system.Spawn(p.prefix+name, props)
+}
+
+func (b *Broker) spawnReplicas() {
+	found, clean := b.foundLogs()
+	b.opening = newOpening()
+	deps := &replica.Deps{Self: b.cfg.NodeID, Log: b.log, ProducerExpiry: b.cfg.Producers.Expiration}
+	for i := range shardCount {
+		b.shards = append(b.shards, b.system.Spawn(fmt.Sprintf("replicas/%d", i), kit.Props{
+			Kind: "shard", New: func() kit.Behavior { return replica.NewShard(deps, b.cfg.Log.RetentionCheck) },
+		}))
+	}
+	md := metadata.Deps{
+		Self: b.cfg.NodeID, Source: b.source, Replicas: b.replicas, Shards: b.shards, Dirs: b.dirs, Log: b.log,
+		Found: found, Clean: clean, Settled: b.opening.settled, Opened: b.opening.opened,
+	}
+	b.refs.metadata = b.system.Spawn("metadata", kit.Props{Kind: "metadata", New: func() kit.Behavior { return metadata.New(md) }})
+	b.refs.checkpointer = b.system.Spawn("checkpointer", kit.Props{Kind: "checkpointer", New: func() kit.Behavior {
+		return &checkpointer{log: b.log, replicas: b.replicas, dirs: b.dirs, offsets: b.cfg.Log.RecoveryPoint, marks: b.cfg.Log.HighWatermark}
+	}})
+}
+
+// foundLogs lists the logs that stand in the directories, with what the checkpoints say of them.
+func (b *Broker) foundLogs() (map[model.TopicPartition]metadata.Found, bool) {
+	found, clean := map[model.TopicPartition]metadata.Found{}, true
+	for _, d := range b.directories {
+		clean = clean && d.clean
+		for _, tp := range d.logs {
+			found[tp] = metadata.Found{
+				Dir: b.dirOf(d.path), RecoveryPoint: d.recovery[tp], LogStart: d.starts[tp], HighWatermark: d.watermarks[tp],
+			}
+		}
+	}
+	return found, clean
+}
+
+func (b *Broker) dirOf(path string) *disk.Dir {
+	for _, d := range b.dirs {
+		if d.Path == path {
+			return d
+		}
+	}
+	return b.metadataDir
+}
+
+func (b *Broker) spawnController(loaded *configs.Loaded) {
+	deps := controller.Deps{
+		Config: b.cfg, ClusterID: b.identity.clusterID, Clock: b.clock, Dir: b.metadataDir, Log: b.log, Source: b.source,
+		Metadata: b.refs.metadata, Rules: tmpRules{}, Initial: loaded.Layers.Initial(), Fatal: b.fail,
+	}
+	b.refs.controller = b.system.Spawn("controller", kit.Props{Kind: "controller", New: func() kit.Behavior { return controller.New(deps) }})
+}
+
+func (b *Broker) spawnLifecycle(serving func()) {
+	b.lifecycle = &lifecycleState{id: b.cfg.NodeID}
+	b.refs.lifecycle = b.system.Spawn("lifecycle", kit.Props{Kind: "lifecycle", New: func() kit.Behavior {
+		return &lifecycle{
+			state: b.lifecycle, request: b.registrationRequest(), controller: b.refs.controller, source: b.source,
+			every: b.cfg.Membership.Heartbeat, log: b.log, serving: serving,
+		}
+	}})
+	b.refs.producerIDs = b.system.Spawn("producer-ids", kit.Props{Kind: "producer-ids", New: func() kit.Behavior {
+		return &producerIDs{lifecycle: b.lifecycle, controller: b.refs.controller}
+	}})
+}
+
+// connect makes what handlers and connections share.
+func (b *Broker) connect() {
+	cfg := b.cfg
+	b.node = &api.Node{
+		ID: cfg.NodeID, Config: cfg, Layers: b.source.Layers, Images: b.source, Replicas: b.replicas, Dirs: b.dirs,
+		Controller: b.refs.controller, Sessions: api.NewSessions(b.clock, int(cfg.Fetch.SessionSlots)),
+		Producers: idSource{b.refs.producerIDs}, Authorizer: api.AllowAll{}, APIs: api.Table(), Clock: b.clock, Log: b.log, Stats: &api.Stats{},
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	b.stopNow = cancel
+	b.connections = &listener.Deps{
+		Node: b.node, Log: b.log, Trace: b.tracer, Context: ctx, Credits: kit.NewCredits(cfg.Budgets.InFlightBytes),
+		ConnectionBytes: cfg.Budgets.ConnectionBytes, RequestMax: int(cfg.Socket.RequestMaxBytes), IdleMax: cfg.Socket.IdleMax,
+		SendBuffer: int(cfg.Socket.SendBufferBytes), ReceiveBuffer: int(cfg.Socket.ReceiveBufferBytes),
+		ConnectionsMax: int(cfg.Socket.ConnectionsMax), PerAddressMax: b.perAddressMax, Descriptors: b.descriptors,
+		Observe: b.node.Stats.Observe,
+	}
+}
+
+func (b *Broker) perAddressMax(host string) int {
+	if n, ok := b.cfg.Socket.PerAddress[host]; ok {
+		return int(n)
+	}
+	return int(b.cfg.Socket.PerAddressMax)
+}
+
+// listen begins to accept, when everything that a client may ask for is there.
+func (b *Broker) listen() {
+	for _, s := range b.sockets {
+		a := &listener.Actor{Deps: b.connections, Name: s.Name, Controller: s.Controller, Socket: s.socket}
+		b.refs.listeners = append(b.refs.listeners, b.system.Spawn("listeners/"+s.Name, kit.Props{
+			Kind: "listener", New: func() kit.Behavior { return a },
+		}))
+	}
+}
