@@ -32,7 +32,7 @@ func allocated(f func()) uint64 {
 }
 
 func TestABombIsWalkedInASmallWindow(t *testing.T) {
-	const plain, allowed = 64 << 20, 4 << 20
+	const plain, allowed = 32 << 20, 4 << 20
 	for codec := compress.Gzip; codec <= compress.Zstd; codec++ {
 		v := bomb(t, codec, plain)
 		bytes := allocated(func() {
@@ -46,12 +46,13 @@ func TestABombIsWalkedInASmallWindow(t *testing.T) {
 	}
 }
 
-func TestARecordThatIsTooLargeToHoldIsRefused(t *testing.T) {
-	v := bomb(t, compress.Zstd, 128<<20)
-	err := v.Each(func(batch.Record) error { return nil })
-	if !errors.As(err, new(*batch.CorruptError)) {
+func TestMoreThanMayBeHeldIsRefused(t *testing.T) {
+	const held = 128 << 20
+	v := of(t, compress.Zstd, 1, binary.AppendVarint(nil, held+1))
+	if err := v.Each(func(batch.Record) error { return nil }); !errors.As(err, new(*batch.CorruptError)) {
 		t.Errorf("read: %v", err)
 	}
+	v = of(t, compress.Zstd, 1, make([]byte, held+1))
 	if _, err := batch.Recompress(v, compress.None, 0); !errors.Is(err, compress.ErrTooLarge) {
 		t.Errorf("recompressed: %v", err)
 	}

@@ -19,8 +19,6 @@ const (
 	produce       = 0
 	saslHandshake = 17
 	apiVersions   = 18
-	createTopics  = 19
-	offsetDelete  = 47
 )
 
 func TestSizesOutsideTheLimitAreRefused(t *testing.T) {
@@ -68,22 +66,6 @@ func TestAClaimedSizeIsNotSetAside(t *testing.T) {
 	}
 	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > allowed {
 		t.Errorf("%d bytes set aside", bytes)
-	}
-}
-
-// The first flexible versions are those of facts/apis.csv.
-func TestFlexibleVersionsAreKafkas(t *testing.T) {
-	for _, c := range []struct {
-		key, version int16
-		want         bool
-	}{
-		{produce, 8, false}, {produce, 9, true}, {produce, 13, true}, {1, 11, false}, {1, 12, true}, {3, 8, false}, {3, 9, true},
-		{apiVersions, 2, false}, {apiVersions, 3, true}, {createTopics, 4, false}, {createTopics, 5, true}, {saslHandshake, 1, false},
-		{offsetDelete, 0, false}, {60, 0, true}, {75, 0, true}, {-1, 0, false}, {12345, 0, false},
-	} {
-		if got := frame.Flexible(c.key, c.version); got != c.want {
-			t.Errorf("key %d version %d: %v", c.key, c.version, got)
-		}
 	}
 }
 
