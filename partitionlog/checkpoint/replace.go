@@ -37,7 +37,8 @@ func (e *FormatError) Error() string {
 const maxSize = 64 << 20
 
 // Replace puts data in the place of the named file, at once and for good: it is written beside it as name.tmp and
-// synced, renamed over it, and the directory is synced. After an error the old file is still there, or the new one.
+// synced, renamed over it, and the directory is synced. After an error the old file is still there, or the new one. One
+// file is replaced by one caller at a time.
 func Replace(fsys vfs.FS, name string, data []byte) error {
 	tmp := name + ".tmp"
 	if err := writeNew(fsys, tmp, data); err != nil {
