@@ -2,6 +2,8 @@ package image
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"troupe/cluster/record"
 	"troupe/internal/model"
@@ -13,7 +15,7 @@ func (e *Editor) applyBroker(r record.Record) (reason string, done bool) {
 	case *record.RegisterBroker:
 		e.setBroker(&Broker{
 			ID: r.BrokerID, Epoch: r.BrokerEpoch, IncarnationID: r.IncarnationID, Endpoints: r.Endpoints,
-			Features: r.Features, Rack: r.Rack, Fenced: r.Fenced, InControlledShutdown: r.InControlledShutdown,
+			Features: sortedFeatures(r.Features), Rack: r.Rack, Fenced: r.Fenced, InControlledShutdown: r.InControlledShutdown,
 			LogDirs: r.LogDirs, CordonedLogDirs: r.CordonedLogDirs, migrating: r.IsMigratingZkBroker,
 		})
 	case *record.UnregisterBroker:
@@ -29,12 +31,19 @@ func (e *Editor) applyBroker(r record.Record) (reason string, done bool) {
 	case *record.BrokerRegistrationChange:
 		reason = e.changeBroker(r.BrokerID, r.BrokerEpoch, func(b *Broker) { b.change(r) })
 	case *record.RegisterController:
-		e.next.controllers = e.next.controllers.with(r.ControllerID, r)
+		controller := *r
+		controller.Features = sortedFeatures(r.Features)
+		e.next.controllers = e.next.controllers.with(r.ControllerID, &controller)
 		e.touched.controllers = true
 	default:
 		return "", false
 	}
 	return reason, true
+}
+
+// sortedFeatures gives ranges one order: Kafka writes them in that of a hash table, which differs from node to node.
+func sortedFeatures(ranges []record.FeatureRange) []record.FeatureRange {
+	return slices.SortedFunc(slices.Values(ranges), func(a, b record.FeatureRange) int { return strings.Compare(a.Name, b.Name) })
 }
 
 func (b *Broker) change(r *record.BrokerRegistrationChange) {

@@ -1,0 +1,259 @@
+package quorum_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"troupe/cluster/quorum"
+	"troupe/cluster/record"
+	"troupe/codec/batch"
+	"troupe/internal/model"
+)
+
+// network is several voters, their disks and the messages between them.
+type network struct {
+	t     *testing.T
+	fatal func(format string, args ...any)
+	nodes map[quorum.VoterKey]*disk
+	keys  []quorum.VoterKey
+	first []batch.Voter
+	mail  []letter
+	// agreed is what any node has seen committed at an offset.
+	agreed []string
+	seen   map[quorum.VoterKey]int
+}
+
+type letter struct {
+	from, to quorum.VoterKey
+	payload  []byte
+}
+
+func newNetwork(t *testing.T, fatal func(string, ...any), n int) *network {
+	w := &network{t: t, fatal: fatal, nodes: map[quorum.VoterKey]*disk{}, seen: map[quorum.VoterKey]int{}}
+	for i := range n {
+		k := quorum.VoterKey{ID: model.BrokerID(i + 1), Directory: model.DirectoryID{0: byte(i + 1)}}
+		w.keys = append(w.keys, k)
+		w.first = append(w.first, voter(k))
+	}
+	for _, k := range w.keys {
+		w.nodes[k] = &disk{t: t, hard: quorum.HardState{Voted: quorum.NoVoter, Leader: model.NoBroker}}
+		w.restart(k)
+	}
+	return w
+}
+
+// restart loses what was not written and begins again from the disk.
+func (w *network) restart(k quorum.VoterKey) {
+	old := w.nodes[k]
+	r := quorum.Restore(quorum.Options{Self: k, ElectionTicks: 5}, quorum.Boundary{Voters: w.first})
+	next := &disk{t: w.t, log: old.log, end: old.end, hard: old.hard}
+	for _, v := range next.log {
+		if err := r.Add(v); err != nil {
+			w.fatal("%v restarts: %v", k, err)
+		}
+	}
+	var err error
+	if next.machine, err = r.Start(next.hard); err != nil {
+		w.fatal("%v restarts: %v", k, err)
+	}
+	w.nodes[k], w.seen[k] = next, 0
+	w.gather(k)
+}
+
+// gather takes a node's effects and compares what it has seen committed with what the others have.
+func (w *network) gather(k quorum.VoterKey) {
+	d := w.nodes[k]
+	d.take()
+	for _, m := range d.sent {
+		w.mail = append(w.mail, letter{k, m.To, m.Payload})
+	}
+	d.sent = nil
+	for ; w.seen[k] < len(d.committed); w.seen[k]++ {
+		e := d.committed[w.seen[k]]
+		if int(e.Offset) != w.seen[k] {
+			w.fatal("%v: offset %d was committed as number %d", k, e.Offset, w.seen[k])
+		}
+		what := story([]quorum.Entry{e})
+		if int(e.Offset) == len(w.agreed) {
+			w.agreed = append(w.agreed, what)
+		} else if w.agreed[e.Offset] != what {
+			w.fatal("%v committed %q where another committed %q", k, what, w.agreed[e.Offset])
+		}
+	}
+}
+
+func (w *network) deliver(i int) {
+	l := w.mail[i]
+	w.mail = append(w.mail[:i:i], w.mail[i+1:]...)
+	to, ok := w.nodes[l.to]
+	if !ok {
+		return
+	}
+	if err := to.machine.Step(l.from, l.payload); err != nil {
+		w.fatal("%v", err)
+	}
+	w.gather(l.to)
+}
+
+// run delivers and writes all there is, with ticks, for a number of rounds.
+func (w *network) run(rounds int) {
+	for range rounds {
+		for _, k := range w.keys {
+			w.nodes[k].machine.Tick()
+			w.gather(k)
+		}
+		for busy := true; busy; {
+			busy = len(w.mail) > 0
+			for len(w.mail) > 0 {
+				w.deliver(0)
+			}
+			for _, k := range w.keys {
+				for len(w.nodes[k].pending) > 0 {
+					busy = true
+					w.nodes[k].write()
+					w.gather(k)
+				}
+			}
+		}
+	}
+}
+
+func (w *network) leader() (quorum.VoterKey, bool) {
+	for _, k := range w.keys {
+		if w.nodes[k].machine.Leadership().Self {
+			return k, true
+		}
+	}
+	return quorum.NoVoter, false
+}
+
+func TestThreeVotersAgreeAndGoOnWithoutOne(t *testing.T) {
+	w := newNetwork(t, t.Fatalf, 3)
+	w.run(30)
+	k, ok := w.leader()
+	if !ok {
+		t.Fatal("nobody leads")
+	}
+	if _, err := w.nodes[k].machine.Propose(topics("a"), record.LatestMetadataVersion); err != nil {
+		t.Fatal(err)
+	}
+	w.gather(k)
+	w.run(2)
+	for _, other := range w.keys {
+		if n := len(w.nodes[other].committed); n != 2 {
+			t.Errorf("%v has seen %d entries committed: %s", other, n, story(w.nodes[other].committed))
+		}
+		if other != k {
+			if _, err := w.nodes[other].machine.Propose(topics("x"), record.LatestMetadataVersion); !errors.Is(err, quorum.ErrNotLeader) {
+				t.Errorf("a follower took a proposal: %v", err)
+			}
+		}
+	}
+	dead := w.nodes[k]
+	delete(w.nodes, k)
+	rest := w.keys
+	w.keys = nil
+	for _, other := range rest {
+		if other != k {
+			w.keys = append(w.keys, other)
+		}
+	}
+	w.run(40)
+	next, ok := w.leader()
+	if !ok || next == k {
+		t.Fatal("nobody took over")
+	}
+	if l := w.nodes[next].machine.Leadership(); l.Epoch <= dead.machine.Leadership().Epoch {
+		t.Errorf("took over in epoch %d after %d", l.Epoch, dead.machine.Leadership().Epoch)
+	}
+}
+
+func TestAVoterIsAddedAndRemovedAndTheLogSaysSo(t *testing.T) {
+	w := newNetwork(t, t.Fatalf, 3)
+	w.run(30)
+	k, _ := w.leader()
+	leader := w.nodes[k].machine
+	added := voter(quorum.VoterKey{ID: 4, Directory: model.DirectoryID{0: 4}})
+	two := append(append([]batch.Voter{}, leader.Voters()...), added, voter(quorum.VoterKey{ID: 5}))
+	if err := leader.ProposeVoters(two); err == nil {
+		t.Error("two voters were added at once")
+	}
+	if err := leader.ProposeVoters(append(append([]batch.Voter{}, leader.Voters()...), added)); err != nil {
+		t.Fatal(err)
+	}
+	w.gather(k)
+	w.run(3)
+	for _, each := range w.keys {
+		if n := len(w.nodes[each].machine.Voters()); n != 4 {
+			t.Errorf("%v counts %d voters", each, n)
+		}
+	}
+	if err := leader.ProposeVoters(w.first); err != nil {
+		t.Fatal(err)
+	}
+	w.gather(k)
+	w.run(3)
+	w.restart(w.keys[0])
+	w.restart(w.keys[1])
+	w.restart(w.keys[2])
+	w.run(30)
+	for _, each := range w.keys {
+		if n := len(w.nodes[each].machine.Voters()); n != 3 {
+			t.Errorf("%v counts %d voters after a restart", each, n)
+		}
+	}
+	if got := fmt.Sprint(w.agreed[1:3]); got != "[1/1 batch.Voters 2/1 batch.Voters]" {
+		t.Errorf("the log has %s", got)
+	}
+}
+
+// Whatever is lost, delayed, repeated or crashed: no two voters see different entries committed at one offset, and an
+// entry that one saw committed is never lost while disks keep what was written.
+func TestVotersNeverDisagree(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newNetwork(t, rt.Fatalf, 3)
+		named := 0
+		for range rapid.IntRange(20, 200).Draw(rt, "steps") {
+			k := rapid.SampledFrom(w.keys).Draw(rt, "node")
+			d := w.nodes[k]
+			switch action := rapid.IntRange(0, 9).Draw(rt, "action"); {
+			case action < 3 && len(w.mail) > 0:
+				w.deliver(rapid.IntRange(0, len(w.mail)-1).Draw(rt, "letter"))
+			case action < 5 && len(d.pending) > 0:
+				d.write()
+				w.gather(k)
+			case action == 5:
+				for range rapid.IntRange(1, 8).Draw(rt, "ticks") {
+					d.machine.Tick()
+				}
+				w.gather(k)
+			case action == 6:
+				named++
+				if _, err := d.machine.Propose(topics(fmt.Sprint("t", named), fmt.Sprint("u", named)), record.LatestMetadataVersion); err == nil {
+					w.gather(k)
+				}
+			case action == 7 && len(w.mail) > 0:
+				i := rapid.IntRange(0, len(w.mail)-1).Draw(rt, "lost or repeated")
+				if rapid.Bool().Draw(rt, "repeat") {
+					w.mail = append(w.mail, w.mail[i])
+				} else {
+					w.mail = append(w.mail[:i:i], w.mail[i+1:]...)
+				}
+			case action == 8:
+				w.restart(k)
+			}
+		}
+		before := len(w.agreed)
+		w.run(60)
+		k, ok := w.leader()
+		if !ok {
+			rt.Fatalf("nobody leads when all is well again")
+		}
+		if n := len(w.nodes[k].committed); n < before || n == 0 {
+			rt.Fatalf("%d entries are committed, %d were", n, before)
+		}
+	})
+}
