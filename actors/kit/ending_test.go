@@ -225,11 +225,12 @@ func TestAnActorStoppedByItsParentsPanicEndsItsBatchAndNoOther(t *testing.T) {
 		s.settle()
 		s.clock.Advance(time.Second)
 		s.settle()
+		top.Send(note("boom"))
+		s.settle()
 		for range 3 {
 			child.Send(note("work"))
 		}
-		s.order.Step()
-		top.Send(note("boom"))
+		s.clock.Advance(time.Second) // the restart of the parent, which stops the child somewhere in its work
 		s.settle()
 		if unended != 0 {
 			t.Fatalf("%d messages were received and never ended", unended)

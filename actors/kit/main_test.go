@@ -59,7 +59,7 @@ func (s *stage) settleStopped(r kit.Ref) {
 func eachSeed(t *testing.T, scenario func(s *stage)) {
 	t.Helper()
 	for seed := range uint64(10) {
-		scenario(newStage(t, seed))
+		scenario(newStage(t, seed*7919))
 	}
 }
 

@@ -124,6 +124,23 @@ func TestAMessageThatAnActorPanicsOnHasASpanToo(t *testing.T) {
 	}
 }
 
+func TestACoalescedWriteThatPanicsHasASpanAndLeavesNoCauseBehind(t *testing.T) {
+	s := newStage(t, 1)
+	s.tracer.SetRule(trace.Rule{OneIn: 1})
+	lane := s.Spawn("lane", cast(func() *role {
+		return &role{
+			receive:  func(ctx *kit.Context, m kit.Message) { ctx.Link(m) },
+			endBatch: func(*kit.Context) { panic("boom") },
+		}
+	}))
+	lane.SendCaused(s.tracer.Start("connection", "Produce").Context(), &ball{})
+	s.settle()
+	spans := spansOf(s)
+	if work := spans["lane EndBatch"]; work.Cause == 0 || work.Cause != spans["lane ball"].SpanID {
+		t.Fatalf("spans: %+v, want one of the write, caused by the append", spans)
+	}
+}
+
 func TestNothingIsTracedUnlessAsked(t *testing.T) {
 	s := newStage(t, 1)
 	a := s.Spawn("a", once(role{}))
