@@ -2,7 +2,6 @@ package batch
 
 import (
 	"encoding/binary"
-	"errors"
 	"io"
 	"sync"
 
@@ -97,7 +96,7 @@ func (c *cursor) hold(n int) bool {
 			err = compress.ErrTooLarge
 		}
 		if err != nil {
-			if !errors.Is(err, io.EOF) {
+			if err != io.EOF {
 				c.err = err
 			}
 			return n <= len(c.buf)

@@ -35,7 +35,8 @@ type fields struct {
 }
 
 // Each calls f with every record in order, decompressing as needed, until f or the format fails; f's error is returned
-// as it is. A batch that cannot be read is a *CorruptError. CheckCRC is the caller's.
+// as it is. A batch that cannot be read is a *CorruptError. CheckCRC is the caller's. f must not read another compressed
+// batch: wide zstd windows are given out one at a time.
 func (v View) Each(f func(Record) error) error {
 	if v.Codec() == compress.None {
 		c := cursor{buf: v.Payload()}

@@ -47,7 +47,8 @@ type Reader struct {
 
 var readers = sync.Pool{New: func() any { return new(Reader) }}
 
-// Open begins to decompress block, which must not change until Close. Errors are *CorruptError.
+// Open begins to decompress block, which must not change until Close. Errors are *CorruptError. A goroutine closes one
+// Reader before it opens the next: the second may otherwise wait for the first.
 func Open(c Codec, block []byte) (*Reader, error) {
 	if !c.Valid() || c == None {
 		return nil, &CorruptError{c, errors.New("no such compression type")}
