@@ -59,7 +59,7 @@ func (m *Machine) heartbeat(at At, r *kmsg.BrokerHeartbeatRequest) outcome {
 	case r.WantFence:
 		records, resp.IsFenced = m.fence(b), true
 	case b.Fenced && resp.IsCaughtUp:
-		records = m.unfence(b)
+		records, resp.IsFenced = m.unfence(b), false
 	default:
 		resp.IsFenced = b.Fenced
 	}
