@@ -10,8 +10,8 @@ type pool struct {
 	closed bool
 }
 
-// idleWorkers is how many sleeping goroutines are kept; a burst may need more for a while.
-const idleWorkers = 64
+// idleWorkers is how many sleeping goroutines are kept, of some 8 KiB each; a burst may need more for a while.
+const idleWorkers = 256
 
 // Schedule is part of protoactor's Dispatcher.
 func (p *pool) Schedule(f func()) {

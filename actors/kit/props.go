@@ -21,8 +21,8 @@ type Props struct {
 // Restarts is a policy: after the n-th panic within the last Within, the actor is restarted after MinBackoff * 2^(n-1),
 // at most MaxBackoff; after more than Max of them it is given up.
 type Restarts struct {
-	Max        int // negative: never restarted
-	Within     time.Duration
+	Max        int           // negative: never restarted
+	Within     time.Duration // 0: for life
 	MinBackoff time.Duration
 	MaxBackoff time.Duration
 }
@@ -47,7 +47,7 @@ func (r *restartRecord) fail(now time.Time, policy Restarts) (wait time.Duration
 	kept := r.panics[:0]
 	for _, t := range r.panics {
 		// A clock stepped backwards leaves times of the future here; they count as recent.
-		if now.Sub(t) < policy.Within {
+		if policy.Within == 0 || now.Sub(t) < policy.Within {
 			kept = append(kept, t)
 		}
 	}

@@ -138,19 +138,30 @@ func TestRestartsBackOffExponentiallyAndThenTheParentIsTold(t *testing.T) {
 	})
 }
 
-func TestPanicsLongAgoAreForgiven(t *testing.T) {
-	s := newStage(t, 1)
-	policy := kit.Restarts{Max: 1, Within: time.Second, MinBackoff: time.Millisecond, MaxBackoff: time.Millisecond}
-	var log []string
-	a := s.Spawn("a", kit.Props{Kind: "f", New: func() kit.Behavior { return &fragile{log: &log} }, Restarts: policy})
-	for range 5 {
-		a.Send(note("boom"))
-		s.settle()
-		s.clock.Advance(time.Second)
-		s.settle()
-	}
-	if len(s.gaveUp) != 0 || s.Tree()[0].Restarts != 5 {
-		t.Fatalf("5 panics a second apart: gave up %d times, restarted %d times", len(s.gaveUp), s.Tree()[0].Restarts)
+func TestPanicsLongAgoAreForgivenIfThePolicyHasAWindow(t *testing.T) {
+	for _, c := range []struct {
+		within   time.Duration
+		restarts uint64
+		gaveUp   int
+	}{
+		{within: time.Second, restarts: 5}, // the window is over when the next panic comes
+		{within: 0, restarts: 1, gaveUp: 1},
+		{within: time.Minute, restarts: 1, gaveUp: 1},
+	} {
+		s := newStage(t, 1)
+		policy := kit.Restarts{Max: 1, Within: c.within, MinBackoff: time.Millisecond, MaxBackoff: time.Millisecond}
+		var log []string
+		a := s.Spawn("a", kit.Props{Kind: "f", New: func() kit.Behavior { return &fragile{log: &log} }, Restarts: policy})
+		for range 5 {
+			a.Send(note("boom"))
+			s.settle()
+			s.clock.Advance(time.Second)
+			s.settle()
+		}
+		if got := s.Stats()[0].Restarts; len(s.gaveUp) != c.gaveUp || got != c.restarts {
+			t.Errorf("5 panics a second apart within %v: gave up %d times (want %d), restarted %d times (want %d)",
+				c.within, len(s.gaveUp), c.gaveUp, got, c.restarts)
+		}
 	}
 }
 
