@@ -53,7 +53,7 @@ func start(ctx context.Context, s option.Streams, o configs.Options) error {
 	if loaded.Embedded {
 		log.Info("no configuration file given: running alone with the embedded default", "data", strings.Join(loaded.Broker.LogDirs, ","))
 	}
-	tune(loaded)
+	tune()
 	b, err := broker.Start(ctx, broker.Options{Config: loaded, Log: log})
 	if err != nil {
 		return &option.Failure{Code: 1, Line: "troupe: " + err.Error()}

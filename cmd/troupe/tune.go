@@ -1,16 +1,35 @@
 package main
 
 import (
+	"bytes"
+	"math"
 	"os"
 	"runtime/debug"
-
-	"troupe/configs"
+	"strconv"
 )
 
-// tune sets the collector for a process whose live heap is a few MiB: without a floor it would run for every few MiB of
-// requests. What is in flight is bounded by credits, so the heap stays near the floor.
-func tune(*configs.Loaded) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(100)
+// tune sets the collector for a process whose live heap is a few MiB, and keeps it under a container's memory limit.
+// GOGC and GOMEMLIMIT in the environment win. (The number of processors follows the container by itself.)
+func tune() {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return
 	}
+	if limit, ok := containerMemory(); ok {
+		// What is not the Go heap (stacks, page tables, the kernel's buffers for sockets) gets the rest.
+		debug.SetMemoryLimit(limit / 10 * 9)
+	}
+}
+
+// containerMemory is the limit of the control group, version 2 or 1.
+func containerMemory() (int64, bool) {
+	for _, name := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		n, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
+		// "max", and version 1's number near 2^63, mean none.
+		return n, err == nil && n < math.MaxInt64/2
+	}
+	return 0, false
 }
