@@ -109,7 +109,7 @@ func TestKafkaDumpsOurFilesWithoutAComplaintAndOursPrintsTheSame(t *testing.T) {
 			if theirs.Code != 0 || !strings.Contains(theirs.Stdout, c.each) {
 				t.Fatalf("Kafka's dump-log ends with %d, and %q must be there:\n%.2000s\n%.2000s", theirs.Code, c.each, theirs.Stdout, theirs.Stderr)
 			}
-			for _, line := range strings.Split(firstBatches.ReplaceAllString(theirs.Stdout, "")+theirs.Stderr, "\n") {
+			for _, line := range strings.Split(firstBatches.ReplaceAllString(theirs.Stdout+theirs.Stderr, ""), "\n") {
 				for _, word := range complaints {
 					if strings.Contains(line, word) && !strings.Contains(line, "payload: value") {
 						t.Errorf("Kafka's dump-log complains: %s", line)

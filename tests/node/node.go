@@ -65,6 +65,13 @@ func (n *Node) Restart() {
 // TryRestart is Restart for a broker that may refuse to start: the error tells what it printed.
 func (n *Node) TryRestart() error {
 	n.t.Helper()
+	n.Launch()
+	return n.awaitReady()
+}
+
+// Launch starts the process and does not wait until it serves.
+func (n *Node) Launch() {
+	n.t.Helper()
 	if n.Running() {
 		n.t.Fatal("the broker runs already")
 	}
@@ -84,7 +91,6 @@ func (n *Node) TryRestart() error {
 		_ = cmd.Wait()
 		close(exited)
 	}(n.cmd, n.exited)
-	return n.awaitReady()
 }
 
 func (n *Node) arguments() []string {
