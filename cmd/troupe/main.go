@@ -22,6 +22,7 @@ import (
 	"troupe/cmd/troupe/client/logdirs"
 	"troupe/cmd/troupe/client/offsets"
 	"troupe/cmd/troupe/client/option"
+	"troupe/cmd/troupe/client/perf"
 	"troupe/cmd/troupe/client/produce"
 	"troupe/cmd/troupe/client/topics"
 )
@@ -38,6 +39,7 @@ func commands(s option.Streams) []*cobra.Command {
 		offsets.Command(s),
 		produce.Command(s),
 		consume.Command(s),
+		perf.Command(s),
 		configs.Command(s),
 		deleterecords.Command(s),
 		logdirs.Command(s),

@@ -2,6 +2,7 @@ package connection
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,12 @@ import (
 
 // metadataInterval is how often a topic that is not known yet is asked for.
 const metadataInterval = 250 * time.Millisecond
+
+// Defaults of the Java producer: buffer.memory and max.in.flight.requests.per.connection.
+const (
+	bufferMemory = 32 << 20
+	inFlight     = 5
+)
 
 // ProducerOptions maps the producer properties that have a counterpart; others are the Java client's own affair.
 func ProducerOptions(props kafkatext.Properties) ([]kgo.Opt, error) {
@@ -28,7 +35,8 @@ func ProducerOptions(props kafkatext.Properties) ([]kgo.Opt, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts = append(opts, kgo.ProducerBatchCompression(codec), kgo.RequiredAcks(acks))
+	opts = append(opts, kgo.ProducerBatchCompression(codec), kgo.RequiredAcks(acks),
+		kgo.MaxBufferedBytes(bufferMemory), kgo.MaxBufferedRecords(math.MaxInt32), kgo.MaxProduceRequestsInflightPerBroker(inFlight))
 	// The Java client drops idempotence quietly when acks forbid it and it was not asked for.
 	if acks != kgo.AllISRAcks() || strings.EqualFold(props["enable.idempotence"], "false") {
 		opts = append(opts, kgo.DisableIdempotentWrite())

@@ -95,7 +95,8 @@ func print(fs *pflag.FlagSet, s option.Streams, results []result) error {
 	return nil
 }
 
-// send asks the leader of each partition. Results come in the order the script prints them.
+// send asks the leader of each partition. Results come in the order of the file; the script's
+// changes from run to run.
 func send(ctx context.Context, client *connection.Client, wanted []target) ([]result, error) {
 	req := kmsg.NewPtrDeleteRecordsRequest()
 	req.TimeoutMillis = int32(client.Timeout.Milliseconds())
@@ -123,9 +124,8 @@ func send(ctx context.Context, client *connection.Client, wanted []target) ([]re
 	if err != nil {
 		return nil, err
 	}
-	order := kafkatext.HashOrderBy(wanted, 0, func(w target) int32 { return kafkatext.PartitionHash(w.tp.Topic, w.tp.Partition) })
 	results := []result{}
-	for _, w := range order {
+	for _, w := range wanted {
 		results = append(results, found[w.tp])
 	}
 	return results, nil

@@ -1,6 +1,7 @@
 package deleterecords
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"strings"
@@ -13,8 +14,11 @@ import (
 // parse reads the offsets file. A partition may stand in it once.
 func parse(text []byte) ([]target, error) {
 	var file map[string]json.RawMessage
-	if err := json.Unmarshal(text, &file); err != nil {
+	if !json.Valid(text) {
 		return nil, option.Fail("The input string is not a valid JSON")
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		return nil, option.Fail("Expected JSON object, received %s", bytes.TrimSpace(text))
 	}
 	if raw, ok := file["version"]; ok {
 		version, err := number(raw, "Integer", math.MaxInt32)

@@ -1,0 +1,42 @@
+package kafkatext
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Fixed writes a number with so many digits after the point as Java's %f does: it rounds the shortest decimal form half
+// up, where Go rounds the binary value half to even.
+func Fixed(v float64, digits int) string {
+	switch {
+	case math.IsNaN(v):
+		return "NaN"
+	case math.IsInf(v, 1):
+		return "Infinity"
+	case math.IsInf(v, -1):
+		return "-Infinity"
+	}
+	whole, fraction, _ := strings.Cut(strconv.FormatFloat(math.Abs(v), 'f', -1, 64), ".")
+	up := len(fraction) > digits && fraction[digits] >= '5'
+	fraction = (fraction + strings.Repeat("0", digits))[:digits]
+	number := []byte(whole + fraction)
+	for i := len(number) - 1; up && i >= 0; i-- {
+		if up = number[i] == '9'; up {
+			number[i] = '0'
+		} else {
+			number[i]++
+		}
+	}
+	if up {
+		number = append([]byte{'1'}, number...)
+	}
+	text := string(number)
+	if digits > 0 {
+		text = text[:len(text)-digits] + "." + text[len(text)-digits:]
+	}
+	if v < 0 {
+		text = "-" + text
+	}
+	return text
+}
