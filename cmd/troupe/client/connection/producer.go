@@ -36,10 +36,10 @@ func ProducerOptions(props kafkatext.Properties) ([]kgo.Opt, error) {
 		return nil, err
 	}
 	opts = append(opts, kgo.ProducerBatchCompression(codec), kgo.RequiredAcks(acks),
-		kgo.MaxBufferedBytes(bufferMemory), kgo.MaxBufferedRecords(math.MaxInt32), kgo.MaxProduceRequestsInflightPerBroker(inFlight))
+		kgo.MaxBufferedBytes(bufferMemory), kgo.MaxBufferedRecords(math.MaxInt32))
 	// The Java client drops idempotence quietly when acks forbid it and it was not asked for.
 	if acks != kgo.AllISRAcks() || strings.EqualFold(props["enable.idempotence"], "false") {
-		opts = append(opts, kgo.DisableIdempotentWrite())
+		opts = append(opts, kgo.DisableIdempotentWrite(), kgo.MaxProduceRequestsInflightPerBroker(inFlight))
 	}
 	blockFor, err := Milliseconds(props, "max.block.ms", time.Minute)
 	if err != nil {
@@ -81,7 +81,6 @@ func sizes(opts []kgo.Opt, props kafkatext.Properties) ([]kgo.Opt, error) {
 		{"max.request.size", func(n int) kgo.Opt { return kgo.ProducerBatchMaxBytes(int32(n)) }},
 		{"buffer.memory", func(n int) kgo.Opt { return kgo.MaxBufferedBytes(n) }},
 		{"retries", func(n int) kgo.Opt { return kgo.RecordRetries(n) }},
-		{"max.in.flight.requests.per.connection", func(n int) kgo.Opt { return kgo.MaxProduceRequestsInflightPerBroker(n) }},
 	} {
 		s, ok := props[n.key]
 		if !ok {
