@@ -106,8 +106,7 @@ func (op *produceOp) start(at int, topic string, code kerr.Code, deadline time.T
 	}
 	v, err := op.checkBatch(h, part.Records, at)
 	if err != nil {
-		code, message := kerr.Of(err)
-		op.reject(at, code, message)
+		op.AppendDone(at, refused(h, err))
 		return
 	}
 	h.Send(&replica.Append{
@@ -122,10 +121,27 @@ func (op *produceOp) AppendDone(at int, r replica.AppendResult) {
 }
 
 func (op *produceOp) reject(at int, code kerr.Code, message string) {
-	op.AppendDone(at, replica.AppendResult{
+	op.AppendDone(at, failed(code, message))
+}
+
+func failed(code kerr.Code, message string) replica.AppendResult {
+	return replica.AppendResult{
 		Code: code, Message: message, BaseOffset: model.NoOffset, LogAppendTime: -1, LogStart: model.NoOffset,
 		LeaderEpoch: model.NoLeaderEpoch,
-	})
+	}
+}
+
+// refused is the answer for a batch that its topic's rules refuse. What Kafka finds once the partition is at hand
+// carries the log start offset, what it finds before does not (measured).
+func refused(h *replica.Handle, err error) replica.AppendResult {
+	r := failed(kerr.Of(err))
+	switch v := h.View(); r.Code {
+	case kerr.InvalidRecord, kerr.InvalidTimestamp, kerr.UnknownServerError:
+		if v != nil {
+			r.LogStart = v.LogStart
+		}
+	}
+	return r
 }
 
 func (op *produceOp) finish() {

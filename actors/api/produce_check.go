@@ -6,6 +6,7 @@ import (
 
 	"troupe/actors/replica"
 	"troupe/codec/batch"
+	"troupe/codec/compress"
 	"troupe/codec/kerr"
 )
 
@@ -22,8 +23,8 @@ func (op *produceOp) checkBatch(h *replica.Handle, records []byte, at int) (batc
 	if err != nil {
 		return nil, err
 	}
-	if v.Transactional() || v.Control() {
-		return nil, &kerr.Error{Code: transactionsRefused, Detail: "transactional batches need a transaction coordinator, which this broker does not have"}
+	if err := fits(v, cfg, h); err != nil {
+		return nil, err
 	}
 	rules := cfg.Rules
 	rules.ProduceVersion, rules.NowMs = op.request.Version, op.node.Clock.Now().UnixMilli()
@@ -35,19 +36,43 @@ func (op *produceOp) checkBatch(h *replica.Handle, records []byte, at int) (batc
 		}
 		return nil, err
 	}
+	if v.Transactional() {
+		return nil, op.refuseTransactional()
+	}
+	batch.Stamp(v, rules, facts)
 	if r := cfg.Recompress; r != nil && r.Codec != v.Codec() {
-		if v, err = batch.Recompress(v, r.Codec, r.Level); err != nil {
-			return nil, err
-		}
-	}
-	if !v.LogAppendTime() && rules.TimestampType == batch.CreateTime && facts.MaxTimestamp != v.MaxTimestamp() {
-		v.SetMaxTimestamp(facts.MaxTimestamp)
-	}
-	switch size := len(v); {
-	case size > cfg.MaxBatchBytes:
-		return nil, &kerr.Error{Code: kerr.MessageTooLarge, Detail: fmt.Sprintf("the batch of %d bytes for %s is larger than max.message.bytes, %d", size, h.TP, cfg.MaxBatchBytes)}
-	case size > cfg.SegmentBytes:
-		return nil, &kerr.Error{Code: kerr.RecordListTooLarge, Detail: fmt.Sprintf("the batch of %d bytes for %s is larger than segment.bytes, %d", size, h.TP, cfg.SegmentBytes)}
+		return recompress(v, r, cfg, h)
 	}
 	return v, nil
+}
+
+// fits holds a batch to max.message.bytes and segment.bytes.
+func fits(v batch.View, cfg *replica.Config, h *replica.Handle) error {
+	switch size := len(v); {
+	case size > cfg.MaxBatchBytes:
+		return &kerr.Error{Code: kerr.MessageTooLarge, Detail: fmt.Sprintf("the batch of %d bytes for %s is larger than max.message.bytes, %d", size, h.TP, cfg.MaxBatchBytes)}
+	case size > cfg.SegmentBytes:
+		return &kerr.Error{Code: kerr.RecordListTooLarge, Detail: fmt.Sprintf("the batch of %d bytes for %s is larger than segment.bytes, %d", size, h.TP, cfg.SegmentBytes)}
+	}
+	return nil
+}
+
+// recompress follows compression.type; what it makes is held to the same sizes.
+func recompress(v batch.View, r *replica.Recompression, cfg *replica.Config, h *replica.Handle) (batch.View, error) {
+	out, err := batch.Recompress(v, r.Codec, r.Level)
+	switch {
+	case errors.Is(err, compress.ErrTooLarge):
+		return nil, &kerr.Error{Code: kerr.MessageTooLarge, Detail: err.Error()}
+	case err != nil:
+		return nil, err
+	}
+	return out, fits(out, cfg, h)
+}
+
+// refuseTransactional answers a transactional batch: without a transactional id nobody can vouch for it (measured).
+func (op *produceOp) refuseTransactional() error {
+	if op.body.TransactionID == nil {
+		return kerr.TransactionalIDAuthorizationFailed
+	}
+	return &kerr.Error{Code: transactionsRefused, Detail: "transactional batches need a transaction coordinator, which this broker does not have"}
 }

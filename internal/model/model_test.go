@@ -15,7 +15,7 @@ func TestUUIDTextIsKafkas(t *testing.T) {
 	if err != nil || back != u {
 		t.Fatalf("parsed %v, %v", back, err)
 	}
-	for _, bad := range []string{"", "AAAA", "AAAAAAAAAAAAAAAAAAAA=Q", "AAAAAAAAAAAAAAAAAAAAAQAA"} {
+	for _, bad := range []string{"", "AAAA", "AAAAAAAAAAAAAAAAAAAA=Q", "AAAAAAAAAAAAAAAAAAAAAQAA", "AAAAAAAAAAAAAAAAAAAAAR", "AAAAAAAAAAA\nAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAA\nQ"} {
 		if _, err := ParseUUID(bad); err == nil {
 			t.Errorf("%q was taken for a uuid", bad)
 		}

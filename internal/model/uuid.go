@@ -36,8 +36,8 @@ func NewUUID(r io.Reader) (UUID, error) {
 
 // ParseUUID reads the text form.
 func ParseUUID(s string) (UUID, error) {
-	b, err := base64.RawURLEncoding.DecodeString(s)
-	if err != nil || len(b) != 16 {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
+	if err != nil || len(b) != 16 || len(s) != 22 { // the decoder passes over line breaks
 		return UUID{}, fmt.Errorf("%q is not a uuid: want 22 characters of URL-safe base64", s)
 	}
 	return UUID(b), nil
