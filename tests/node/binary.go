@@ -11,10 +11,10 @@ import (
 )
 
 // BinaryVar names the environment variable with the path of a built troupe to test instead of building one.
-const BinaryVar = "TROUPE_BINARY"
+const BinaryVar = "BROKER_BINARY"
 
 // BuildFlagsVar names the environment variable with flags for the build, such as -race.
-const BuildFlagsVar = "TROUPE_BUILD_FLAGS"
+const BuildFlagsVar = "BROKER_BUILD_FLAGS"
 
 // Binary gives the path of the troupe binary, which is built once a test process. Nobody removes it: the folder of
 // the user's temporary files is the cache, and the go tool relinks only what changed.
