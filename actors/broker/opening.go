@@ -16,16 +16,20 @@ type opening struct {
 	done      chan struct{}
 }
 
+// unknown stands for the number of logs until the metadata says it: more than there can be, since logs are opened from the
+// first image on.
+const unknown = 1 << 40
+
 func newOpening() *opening {
 	o := &opening{done: make(chan struct{})}
-	o.left.Store(1) // for the image that says how many there are
+	o.left.Store(unknown)
 	return o
 }
 
 // settled is told how many of the logs that were found the metadata claims.
 func (o *opening) settled(logs int) {
 	o.logs.Store(int64(logs))
-	o.step(int64(logs) - 1)
+	o.step(int64(logs) - unknown)
 }
 
 // opened is told of each of them, once.
@@ -39,7 +43,7 @@ func (o *opening) opened(r partitionlog.Recovery, err error) {
 }
 
 func (o *opening) step(n int64) {
-	if o.left.Add(n) == 0 {
+	if o.left.Add(n) == 0 { // steps are -1 but for settled's, so this happens once
 		close(o.done)
 	}
 }
