@@ -7,6 +7,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/trace"
 	"troupe/internal/clock"
 )
 
@@ -31,6 +32,7 @@ const (
 //  4. Orders (protoactor's system messages) come before messages.
 type cell struct {
 	system     *System
+	tracer     *trace.Tracer // the system's, at hand for every send
 	parent     *cell
 	name       string
 	props      *Props

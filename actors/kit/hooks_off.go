@@ -4,13 +4,17 @@ package kit
 
 import "troupe/actors/trace"
 
-type mark = struct{}
+type mark struct{}
+
+func (mark) traced() bool { return false }
 
 type activeSpan = struct{}
 
+func (c *cell) traces(trace.Context) bool { return false }
+
 func (c *cell) markFor(Message, trace.Context, *cell) mark { return mark{} }
 
-func (c *cell) hand(e entry) { c.behavior.Receive(c.ctx, e.msg) }
+func (c *cell) handTraced(entry) {}
 
 func (c *cell) endSpan() {}
 

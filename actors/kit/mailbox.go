@@ -14,7 +14,10 @@ const sampleEvery = 8
 
 // send is what every message goes through.
 func (c *cell) send(m Message, cause trace.Context, sender *cell) {
-	e := entry{msg: m, mark: c.markFor(m, cause, sender)}
+	e := entry{msg: m}
+	if c.traces(cause) {
+		e.mark = c.markFor(m, cause, sender)
+	}
 	if s, ok := m.(Sized); ok {
 		c.bytes.Add(int64(s.MessageBytes()))
 	}

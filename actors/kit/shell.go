@@ -81,7 +81,11 @@ func (c *cell) receive(e entry) {
 	case *stopMark:
 		c.beginDrain()
 	default:
-		c.hand(e)
+		if e.mark.traced() {
+			c.handTraced(e)
+			return
+		}
+		c.behavior.Receive(c.ctx, m)
 	}
 }
 

@@ -112,7 +112,7 @@ func (s *System) Clock() clock.Clock { return s.clock }
 
 func (s *System) spawn(parent *cell, path, name string, p Props) Ref {
 	invariant.Check(p.Kind != "" && p.New != nil, "props of actor %s lack kind or New", path)
-	c := &cell{system: s, parent: parent, name: path, props: &p, sampled: true}
+	c := &cell{system: s, tracer: s.tracer, parent: parent, name: path, props: &p, sampled: true}
 	c.process = c.run
 	s.enter(c)
 	props := actor.PropsFromProducer(func() actor.Actor { return shell{c} },
