@@ -3,7 +3,6 @@ package trace
 import (
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"troupe/internal/clock"
 	"troupe/internal/model"
@@ -85,9 +84,6 @@ func (t *Tracer) Admit(actor, actorKind, message string) Context {
 
 // NewSpan gives an id to a span that the caller builds and hands to Record.
 func (t *Tracer) NewSpan() SpanID { return SpanID(t.nextID()) }
-
-// Now is the time by the tracer's clock.
-func (t *Tracer) Now() time.Time { return t.opts.Clock.Now() }
 
 // Record keeps a finished span and offers it to the subscribers. It never waits for one of them.
 func (t *Tracer) Record(s Span) {
