@@ -24,12 +24,13 @@ const (
 // cell is one actor for its whole life, through all incarnations: the mailbox that protoactor drives, and what the
 // behavior's instance must not hold itself.
 //
-// Invariants (docs/invariants.md, actor kit):
-//  1. scheduled is true exactly while one run of process is queued or under way; so one goroutine at a time owns the
-//     fields under "owner".
-//  2. A message is delivered at most once; one that is not is failed once: by crash, or as a dead letter.
-//  3. No message is delivered while suspended, nor from stopping on.
-//  4. Orders (protoactor's system messages) come before messages.
+// Invariants, numbered as in docs/invariants.md, which says what tests them:
+//
+//	K1. scheduled is true exactly while one run of process is queued or under way, so that one goroutine at a time owns
+//	    the fields under "owner". Whoever sets it schedules; swap and nobody else clears it.
+//	K3. A message is received at most once; one that is not is failed once, by bury or by deadLetter.
+//	K5. No message is delivered while suspended, nor from stopping on. Orders (protoactor's system messages) come first.
+//	K9. phase only grows; an order to restart is dropped from stopping on.
 type cell struct {
 	system     *System
 	tracer     *trace.Tracer // the system's, at hand for every send
