@@ -68,6 +68,8 @@ type Options struct {
 	ReplicationFactor int16
 	// SessionTimeout fences a broker that sent no heartbeat for so long: broker.session.timeout.ms.
 	SessionTimeout time.Duration
+	// KRaftVersion is the finalized kraft.version of the quorum.
+	KRaftVersion int16
 	// DeleteTopics is delete.topic.enable.
 	DeleteTopics bool
 	// Initial is the configuration of all brokers that a new cluster begins with (configs.Layers.Initial).

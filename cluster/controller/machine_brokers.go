@@ -114,6 +114,29 @@ func (m *Machine) unregisterBroker(r *kmsg.UnregisterBrokerRequest) outcome {
 	return outcome{append(records, m.leave(b.ID)...), resp}
 }
 
+// registerController takes in an incarnation of a controller (KIP-919). Error: 35 below the metadata.version for it.
+func (m *Machine) registerController(r *kmsg.ControllerRegistrationRequest) outcome {
+	resp := reply[*kmsg.ControllerRegistrationResponse](r)
+	if m.level() < record.ControllerRegistrations {
+		err := fail(kerr.UnsupportedVersion, "The current metadata.version is too old to support controller registrations.")
+		resp.ErrorCode, resp.ErrorMessage = codeOf(err), message(err)
+		return outcome{response: resp}
+	}
+	registration := &record.RegisterController{
+		ControllerID: model.BrokerID(r.ControllerID), IncarnationID: r.IncarnationID, ZkMigrationReady: r.ZkMigrationReady,
+	}
+	for _, l := range r.Listeners {
+		registration.Endpoints = append(registration.Endpoints,
+			record.Endpoint{Name: l.Name, Host: l.Host, Port: l.Port, SecurityProtocol: l.SecurityProtocol})
+	}
+	for _, f := range r.Features {
+		registration.Features = append(registration.Features, record.FeatureRange{
+			Name: f.Name, MinSupportedVersion: f.MinSupportedVersion, MaxSupportedVersion: f.MaxSupportedVersion,
+		})
+	}
+	return outcome{[]record.Record{registration}, resp}
+}
+
 // fence records that a broker does not serve, and moves what it led.
 func (m *Machine) fence(b *image.Broker) []record.Record {
 	if b.Fenced {

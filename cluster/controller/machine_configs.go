@@ -26,9 +26,13 @@ func (m *Machine) incrementalAlterConfigs(r *kmsg.IncrementalAlterConfigsRequest
 		for _, c := range asked.Configs {
 			changes = append(changes, ConfigChange{c.Name, c.Op, c.Value})
 		}
-		changed, err := m.altered(resource(asked.ResourceType, asked.ResourceName), changes, each.repeated)
-		resp.Resources = append(resp.Resources, incrementalResult(asked.ResourceType, asked.ResourceName, err))
-		records = append(records, changed...)
+		changed, err := m.altered(resource(asked.ResourceType, asked.ResourceName), changes, each.times > 1)
+		for range each.times {
+			resp.Resources = append(resp.Resources, incrementalResult(asked.ResourceType, asked.ResourceName, err))
+		}
+		if err == nil {
+			records = append(records, changed...)
+		}
 	}
 	if r.ValidateOnly {
 		return outcome{response: resp}
@@ -48,9 +52,13 @@ func (m *Machine) alterConfigs(r *kmsg.AlterConfigsRequest) outcome {
 		for _, c := range asked.Configs {
 			entries = append(entries, ConfigChange{Key: c.Name, Value: c.Value})
 		}
-		changed, err := m.replaced(resource(asked.ResourceType, asked.ResourceName), entries, each.repeated)
-		resp.Resources = append(resp.Resources, alterResult(asked.ResourceType, asked.ResourceName, err))
-		records = append(records, changed...)
+		changed, err := m.replaced(resource(asked.ResourceType, asked.ResourceName), entries, each.times > 1)
+		for range each.times {
+			resp.Resources = append(resp.Resources, alterResult(asked.ResourceType, asked.ResourceName, err))
+		}
+		if err == nil {
+			records = append(records, changed...)
+		}
 	}
 	if r.ValidateOnly {
 		return outcome{response: resp}
@@ -67,7 +75,7 @@ func (m *Machine) altered(r image.ConfigResource, changes []ConfigChange, repeat
 	if err != nil {
 		return nil, err
 	}
-	return configRecords(r, stored, next), nil
+	return configRecords(r, stored, next), m.checkELR(r, stored, next)
 }
 
 func (m *Machine) replaced(r image.ConfigResource, entries []ConfigChange, repeated bool) ([]record.Record, error) {
@@ -81,7 +89,23 @@ func (m *Machine) replaced(r image.ConfigResource, entries []ConfigChange, repea
 	for _, e := range entries {
 		next = next.With(e.Key, *e.Value)
 	}
-	return configRecords(r, m.current.Config(r), next), nil
+	return configRecords(r, m.current.Config(r), next), m.checkELR(r, m.current.Config(r), next)
+}
+
+// checkELR keeps min.insync.replicas one number for the whole cluster while eligible leaders are chosen by it (KIP-966).
+func (m *Machine) checkELR(r image.ConfigResource, from, to image.Config) error {
+	if r.Type != image.BrokerResource || m.current.Feature(image.ELRVersionFeature) == 0 {
+		return nil
+	}
+	old, had := from.Get(minISRKey)
+	set, has := to.Get(minISRKey)
+	switch {
+	case r.Name != "" && has && (!had || set != old):
+		return fail(kerr.InvalidConfig, "Broker-level min.insync.replicas cannot be altered while ELR is enabled.")
+	case r.Name == "" && had && !has:
+		return fail(kerr.InvalidConfig, "Cluster-level min.insync.replicas cannot be removed while ELR is enabled.")
+	}
+	return nil
 }
 
 // checkAlteration judges what does not depend on what the keys mean.
@@ -105,8 +129,11 @@ func (m *Machine) checkAlteration(r image.ConfigResource, changes []ConfigChange
 func (m *Machine) checkResource(r image.ConfigResource) error {
 	switch r.Type {
 	case image.TopicResource:
+		if r.Name == "" {
+			return fail(kerr.InvalidRequest, "Default topic resources are not allowed.")
+		}
 		if _, ok := m.current.Topic(r.Name); !ok {
-			return kerr.UnknownTopicOrPartition
+			return fail(kerr.UnknownTopicOrPartition, fmt.Sprintf("The topic '%s' does not exist.", r.Name))
 		}
 	case image.BrokerResource:
 		if r.Name == "" {
@@ -119,9 +146,13 @@ func (m *Machine) checkResource(r image.ConfigResource) error {
 		if _, ok := m.current.Broker(model.BrokerID(id)); !ok {
 			return fail(kerr.BrokerIDNotRegistered, fmt.Sprintf("No broker with id %d found.", id))
 		}
-	case image.ClientMetricsResource, image.GroupResource:
+	case image.ClientMetricsResource:
 		if r.Name == "" {
-			return fail(kerr.InvalidRequest, "Default configurations of this resource type are not allowed.")
+			return fail(kerr.InvalidRequest, "Subscription name can't be empty")
+		}
+	case image.GroupResource:
+		if r.Name == "" {
+			return fail(kerr.InvalidRequest, "Default group resources are not allowed.")
 		}
 	default:
 		return fail(kerr.InvalidRequest, fmt.Sprintf("Unexpected resource type %d.", r.Type))

@@ -20,7 +20,7 @@ func (m *Machine) createPartitions(r *kmsg.CreatePartitionsRequest) outcome {
 		t := r.Topics[each.first]
 		var added []*record.Partition
 		err := fail(kerr.InvalidRequest, "Duplicate topic name.")
-		if !each.repeated {
+		if each.times == 1 {
 			added, err = m.addedPartitions(t, room)
 		}
 		if err != nil {

@@ -28,7 +28,6 @@ type newTopic struct {
 func (m *Machine) createTopics(r *kmsg.CreateTopicsRequest) outcome {
 	resp := reply[*kmsg.CreateTopicsResponse](r)
 	tooMany := m.askedPartitions(r) > partitionsMax
-	taken := map[string]bool{}
 	var records []record.Record
 	for _, name := range distinct(len(r.Topics), func(i int) string { return r.Topics[i].Topic }) {
 		t := r.Topics[name.first]
@@ -37,10 +36,10 @@ func (m *Machine) createTopics(r *kmsg.CreateTopicsRequest) outcome {
 		switch {
 		case tooMany:
 			err = fail(kerr.PolicyViolation, "Excessively large number of partitions per request.")
-		case name.repeated:
+		case name.times > 1:
 			err = fail(kerr.InvalidRequest, "Duplicate topic name.")
 		default:
-			topic, err = m.newTopic(t, taken)
+			topic, err = m.newTopic(t)
 		}
 		if err != nil {
 			resp.Topics = append(resp.Topics, topicFailure(t.Topic, err))
@@ -55,24 +54,24 @@ func (m *Machine) createTopics(r *kmsg.CreateTopicsRequest) outcome {
 	return outcome{records, resp}
 }
 
-// named is a name of a request: where it comes first, and whether it comes again.
+// named is a name of a request: where it comes first and last, and how often.
 type named struct {
-	first    int
-	repeated bool
+	first, last, times int
 }
 
-// distinct finds the n names' first places in order; a name that is repeated gets one answer, an error.
+// distinct gives the different ones of n names in the order in which they come first.
 func distinct(n int, name func(i int) string) []named {
 	at := make(map[string]int, n)
 	var list []named
 	for i := range n {
 		key := name(i)
 		if j, ok := at[key]; ok {
-			list[j].repeated = true
+			list[j].last = i
+			list[j].times++
 			continue
 		}
 		at[key] = len(list)
-		list = append(list, named{first: i})
+		list = append(list, named{i, i, 1})
 	}
 	return list
 }
@@ -92,9 +91,9 @@ func (m *Machine) askedPartitions(r *kmsg.CreateTopicsRequest) int64 {
 	return sum
 }
 
-// newTopic checks a topic and places its partitions. taken holds the collision keys of the request's other topics.
-func (m *Machine) newTopic(t kmsg.CreateTopicsRequestTopic, taken map[string]bool) (*newTopic, error) {
-	if err := m.checkNewName(t.Topic, taken); err != nil {
+// newTopic checks a topic and places its partitions.
+func (m *Machine) newTopic(t kmsg.CreateTopicsRequestTopic) (*newTopic, error) {
+	if err := m.checkNewName(t.Topic); err != nil {
 		return nil, err
 	}
 	config, err := m.newTopicConfig(t)
@@ -117,7 +116,8 @@ func (m *Machine) newTopic(t kmsg.CreateTopicsRequestTopic, taken map[string]boo
 	return topic, nil
 }
 
-func (m *Machine) checkNewName(name string, taken map[string]bool) error {
+// checkNewName compares with topics that exist; as in Kafka, two of one request may collide with each other.
+func (m *Machine) checkNewName(name string) error {
 	if err := CheckTopicName(name); err != nil {
 		return err
 	}
@@ -127,11 +127,6 @@ func (m *Machine) checkNewName(name string, taken map[string]bool) error {
 	if other, ok := m.current.Collision(name); ok {
 		return fail(kerr.InvalidTopicException, fmt.Sprintf("Topic '%s' collides with existing topic: %s", name, other))
 	}
-	key := collisionKey(name)
-	if taken[key] {
-		return fail(kerr.InvalidTopicException, fmt.Sprintf("Topic '%s' collides with another topic of the request", name))
-	}
-	taken[key] = true
 	return nil
 }
 

@@ -29,7 +29,7 @@ func deletions(r *kmsg.DeleteTopicsRequest) []deletion {
 
 func (d deletion) failure(err error) kmsg.DeleteTopicsResponseTopic {
 	resp := kmsg.NewDeleteTopicsResponseTopic()
-	resp.Topic, resp.TopicID, resp.ErrorCode, resp.ErrorMessage = d.name, d.id, codeOf(err), message(err)
+	resp.Topic, resp.TopicID, resp.ErrorCode, resp.ErrorMessage = d.name, d.id, codeOf(err), sentence(err)
 	return resp
 }
 
@@ -49,9 +49,20 @@ func (m *Machine) deleteTopics(r *kmsg.DeleteTopicsRequest) outcome {
 		return outcome{response: resp}
 	}
 	var records []record.Record
-	for _, each := range distinct(len(list), func(i int) string { return list[i].key(m.current) }) {
+	twice := namedTwice(m.current, list)
+	for _, each := range distinct(len(list), func(i int) string { return list[i].key() }) {
 		d := list[each.first]
-		topic, err := d.resolve(m.current, each.repeated)
+		topic, err := d.resolve(m.current, each.times > 1)
+		if topic != nil {
+			if answered, ok := twice[topic.ID]; ok {
+				if !answered {
+					twice[topic.ID] = true
+					resp.Topics = append(resp.Topics, deletion{&topic.Name, topic.ID}.failure(
+						fail(kerr.InvalidRequest, "The provided topic name maps to an ID that was already supplied.")))
+				}
+				continue
+			}
+		}
 		if err != nil {
 			resp.Topics = append(resp.Topics, d.failure(err))
 			continue
@@ -64,18 +75,32 @@ func (m *Machine) deleteTopics(r *kmsg.DeleteTopicsRequest) outcome {
 	return outcome{records, resp}
 }
 
-// key is the same for two ways of naming one topic.
-func (d deletion) key(i *image.Image) string {
-	switch {
-	case d.name != nil && !d.id.IsZero():
-		return "both " + *d.name + " " + d.id.String()
-	case d.name == nil:
+// namedTwice finds the topics that a request names both by name and by id; the value tells whether that was answered.
+func namedTwice(i *image.Image, list []deletion) map[model.TopicID]bool {
+	byID := map[model.TopicID]bool{}
+	for _, d := range list {
+		if d.name == nil {
+			byID[d.id] = true
+		}
+	}
+	twice := map[model.TopicID]bool{}
+	for _, d := range list {
+		if d.name == nil || !d.id.IsZero() {
+			continue
+		}
+		if t, ok := i.Topic(*d.name); ok && byID[t.ID] {
+			twice[t.ID] = false
+		}
+	}
+	return twice
+}
+
+// key tells what was asked apart, without looking it up.
+func (d deletion) key() string {
+	if d.name == nil {
 		return "id " + d.id.String()
 	}
-	if t, ok := i.Topic(*d.name); ok {
-		return "id " + t.ID.String()
-	}
-	return "name " + *d.name
+	return "name " + *d.name + " " + d.id.String()
 }
 
 func (d deletion) resolve(i *image.Image, repeated bool) (*image.Topic, error) {

@@ -15,25 +15,26 @@ import (
 // Asked for everything, partitions that need no election are left out. Errors: 3, 42, 80, 83, 84.
 func (m *Machine) electLeaders(r *kmsg.ElectLeadersRequest) outcome {
 	resp := reply[*kmsg.ElectLeadersResponse](r)
-	if r.ElectionType != 0 && r.ElectionType != 1 {
-		resp.ErrorCode = int16(kerr.InvalidRequest)
-		return outcome{response: resp}
-	}
 	unclean := r.ElectionType == 1
-	if r.Topics == nil {
+	var unknown error
+	if r.ElectionType != 0 && r.ElectionType != 1 {
+		unknown = fail(kerr.InvalidRequest, fmt.Sprintf("Unknown election type %d", r.ElectionType))
+		resp.ErrorCode = int16(kerr.InvalidRequest)
+	}
+	elected := map[model.TopicPartition]bool{}
+	if r.Topics == nil && unknown == nil {
 		return m.electEverywhere(unclean, resp)
 	}
 	var records []record.Record
-	seen := map[model.TopicPartition]bool{}
 	for _, t := range r.Topics {
 		answer := kmsg.NewElectLeadersResponseTopic()
 		answer.Topic = t.Topic
 		for _, n := range t.Partitions {
 			var change *record.PartitionChange
-			err := fail(kerr.InvalidRequest, "the partition is named twice")
-			if tp := (model.TopicPartition{Topic: t.Topic, Partition: n}); !seen[tp] {
-				seen[tp] = true
-				change, err = m.electNamed(tp, unclean)
+			err := unknown
+			if err == nil && !elected[model.TopicPartition{Topic: t.Topic, Partition: n}] {
+				change, err = m.electNamed(model.TopicPartition{Topic: t.Topic, Partition: n}, unclean)
+				elected[model.TopicPartition{Topic: t.Topic, Partition: n}] = change != nil
 			}
 			answer.Partitions = append(answer.Partitions, electionResult(n, err))
 			records = appendChange(records, change)
@@ -93,6 +94,6 @@ func (m *Machine) elect(t *image.Topic, n int32, unclean bool) (*record.Partitio
 
 func electionResult(n int32, err error) kmsg.ElectLeadersResponseTopicPartition {
 	resp := kmsg.NewElectLeadersResponseTopicPartition()
-	resp.Partition, resp.ErrorCode, resp.ErrorMessage = n, codeOf(err), message(err)
+	resp.Partition, resp.ErrorCode, resp.ErrorMessage = n, codeOf(err), sentence(err)
 	return resp
 }

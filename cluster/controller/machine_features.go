@@ -11,6 +11,9 @@ import (
 	"troupe/codec/kerr"
 )
 
+// kraftVersionFeature is finalized in the quorum's own records (KIP-853).
+const kraftVersionFeature = "kraft.version"
+
 // Upgrade types of UpdateFeatures (KIP-584, KIP-778).
 const (
 	upgradeOnly     int8 = 1
@@ -28,16 +31,13 @@ var needs = map[string]record.MetadataVersion{
 }
 
 // updateFeatures finalizes levels, all of them or none.
-// Errors: 42 unknown upgrade type or repeats, 95 a level that cannot be.
+// Of a feature named twice the last counts. Error: 95 a level that cannot be.
 func (m *Machine) updateFeatures(r *kmsg.UpdateFeaturesRequest) outcome {
 	resp := reply[*kmsg.UpdateFeaturesResponse](r)
 	var records []record.Record
 	for _, each := range distinct(len(r.FeatureUpdates), func(i int) string { return r.FeatureUpdates[i].Feature }) {
-		u := r.FeatureUpdates[each.first]
+		u := r.FeatureUpdates[each.last]
 		change, err := m.featureChange(u, upgradeType(r.Version, u), r.FeatureUpdates)
-		if each.repeated {
-			err = fail(kerr.InvalidRequest, "Duplicate feature name.")
-		}
 		if err != nil {
 			code, _ := kerr.Of(err)
 			err = fail(code, fmt.Sprintf("The update failed for all features since the following feature had an error: %v", err))
@@ -75,30 +75,55 @@ func (m *Machine) featureChange(u kmsg.UpdateFeaturesRequestFeatureUpdate, kind 
 	invalid := func(why string) error {
 		return fail(kerr.InvalidUpdateVersion, fmt.Sprintf("Invalid update version %d for feature %s. %s", level, name, why))
 	}
-	if kind != upgradeOnly && kind != safeDowngrade && kind != unsafeDowngrade {
-		return nil, fail(kerr.InvalidRequest, fmt.Sprintf("The controller does not support the given upgrade type %d.", kind))
-	}
-	if level < 0 {
+	switch {
+	case kind != upgradeOnly && kind != safeDowngrade && kind != unsafeDowngrade:
+		return nil, invalid("The controller does not support the given upgrade type.")
+	case level < 0:
 		return nil, invalid("A feature version cannot be less than 0.")
+	case name == kraftVersionFeature:
+		return nil, m.kraftVersionChange(level, invalid)
 	}
-	if err := m.supports(name, level); err != "" {
-		return nil, invalid(err)
+	if why := m.supports(name, level); why != "" {
+		return nil, invalid(why)
 	}
-	if level < now && kind == upgradeOnly {
+	switch {
+	case level < now && kind == upgradeOnly:
 		return nil, invalid("Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe downgrade.")
-	}
-	if name == image.MetadataVersionFeature {
-		if level < now {
-			return nil, invalid(fmt.Sprintf("Refusing to perform the requested downgrade from %s to %s: records of the newer version may be in the log.",
-				record.MetadataVersion(now), record.MetadataVersion(level)))
-		}
-	} else if need := needs[name]; level > 0 && m.metadataVersionAfter(all) < need {
-		return nil, invalid(fmt.Sprintf("%s=%d needs metadata.version %s", name, level, need))
-	}
-	if level == now {
+	case level > now && kind != upgradeOnly:
+		return nil, invalid("Can't downgrade to a newer version.")
+	case level == now:
 		return nil, nil
 	}
+	if name == image.MetadataVersionFeature {
+		return metadataVersionChange(now, level, kind)
+	}
+	if need := needs[name]; level > 0 && m.metadataVersionAfter(all) < need {
+		return nil, invalid(fmt.Sprintf("%s=%d needs metadata.version %s", name, level, need))
+	}
 	return &record.FeatureLevel{Name: name, Level: level}, nil
+}
+
+// metadataVersionChange goes up only: records of the newer version may be in the log.
+func metadataVersionChange(now, level int16, kind int8) (record.Record, error) {
+	if level > now {
+		return &record.FeatureLevel{Name: image.MetadataVersionFeature, Level: level}, nil
+	}
+	why := "Refusing to perform the requested downgrade because it might delete metadata information."
+	if kind == unsafeDowngrade {
+		why = "Unsafe metadata downgrade is not supported in this version."
+	}
+	return nil, fail(kerr.InvalidUpdateVersion, fmt.Sprintf("Unsupported metadata.version downgrade from %d to %d. %s", now, level, why))
+}
+
+// kraftVersionChange takes the level that is; it lives in the quorum's control records and changes with the voters.
+func (m *Machine) kraftVersionChange(level int16, invalid func(string) error) error {
+	switch now := m.options.KRaftVersion; {
+	case level < now:
+		return invalid("Can't downgrade the version of this feature.")
+	case level > now:
+		return invalid(fmt.Sprintf("Local controller %d only supports versions 0-%d", m.options.NodeID, now))
+	}
+	return nil
 }
 
 // supports asks this node and every registered broker; "" is yes.
@@ -107,8 +132,15 @@ func (m *Machine) supports(name string, level int16) string {
 		Name:                image.MetadataVersionFeature,
 		MinSupportedVersion: int16(record.MinMetadataVersion), MaxSupportedVersion: int16(record.LatestMetadataVersion),
 	})
+	known := slices.ContainsFunc(local, func(f record.FeatureRange) bool { return f.Name == name })
+	if level == 0 && !known {
+		return fmt.Sprintf("Feature %s not found.", name)
+	}
 	if why := within(local, name, level); why != "" {
 		return fmt.Sprintf("Local controller %d %s", m.options.NodeID, why)
+	}
+	if level == 0 {
+		return ""
 	}
 	for b := range m.current.Brokers() {
 		if why := within(b.Features, name, level); why != "" {
@@ -121,12 +153,9 @@ func (m *Machine) supports(name string, level int16) string {
 func within(ranges []record.FeatureRange, name string, level int16) string {
 	i := slices.IndexFunc(ranges, func(f record.FeatureRange) bool { return f.Name == name })
 	if i < 0 {
-		if level == 0 {
-			return ""
-		}
 		return "does not support this feature."
 	}
-	if f := ranges[i]; level != 0 && (level < f.MinSupportedVersion || level > f.MaxSupportedVersion) {
+	if f := ranges[i]; (level != 0 || f.MinSupportedVersion > 0) && (level < f.MinSupportedVersion || level > f.MaxSupportedVersion) {
 		return fmt.Sprintf("only supports versions %d-%d", f.MinSupportedVersion, f.MaxSupportedVersion)
 	}
 	return ""

@@ -12,7 +12,7 @@ func Handles(key int16) bool {
 	switch kmsg.Key(key) {
 	case kmsg.CreateTopics, kmsg.DeleteTopics, kmsg.CreatePartitions, kmsg.AlterConfigs, kmsg.IncrementalAlterConfigs,
 		kmsg.UpdateFeatures, kmsg.AllocateProducerIDs, kmsg.BrokerRegistration, kmsg.BrokerHeartbeat,
-		kmsg.UnregisterBroker, kmsg.AlterPartition, kmsg.ElectLeaders, kmsg.AlterPartitionAssignments,
+		kmsg.UnregisterBroker, kmsg.ControllerRegistration, kmsg.AlterPartition, kmsg.ElectLeaders, kmsg.AlterPartitionAssignments,
 		kmsg.ListPartitionReassignments, kmsg.AssignReplicasToDirs:
 		return true
 	}
@@ -41,6 +41,8 @@ func (m *Machine) decide(at At, request kmsg.Request) outcome {
 		return m.heartbeat(at, r)
 	case *kmsg.UnregisterBrokerRequest:
 		return m.unregisterBroker(r)
+	case *kmsg.ControllerRegistrationRequest:
+		return m.registerController(r)
 	case *kmsg.AlterPartitionRequest:
 		return m.alterPartition(r)
 	case *kmsg.ElectLeadersRequest:
@@ -84,7 +86,7 @@ func Refuse(request kmsg.Request, code kerr.Code) kmsg.Response {
 			resp.Resources = append(resp.Resources, incrementalResult(r.ResourceType, r.ResourceName, code))
 		}
 	case *kmsg.UpdateFeaturesResponse:
-		resp.ErrorCode, resp.ErrorMessage = c, message(code)
+		resp.ErrorCode, resp.ErrorMessage = c, sentence(code)
 	case *kmsg.AllocateProducerIDsResponse:
 		resp.ErrorCode = c
 	case *kmsg.BrokerRegistrationResponse:
@@ -92,6 +94,8 @@ func Refuse(request kmsg.Request, code kerr.Code) kmsg.Response {
 	case *kmsg.BrokerHeartbeatResponse:
 		resp.ErrorCode, resp.IsFenced = c, true
 	case *kmsg.UnregisterBrokerResponse:
+		resp.ErrorCode, resp.ErrorMessage = c, message(code)
+	case *kmsg.ControllerRegistrationResponse:
 		resp.ErrorCode, resp.ErrorMessage = c, message(code)
 	case *kmsg.AlterPartitionResponse:
 		resp.ErrorCode = c
@@ -114,16 +118,22 @@ func reply[R kmsg.Response](request kmsg.Request) R {
 	return response.(R)
 }
 
-// message is the text that goes with an error in a reply: its detail, or the code's own text, or null for none.
+// message is the text that goes with an error in a reply, null where the code says it all.
 func message(err error) *string {
-	code, detail := kerr.Of(err)
-	if code == kerr.None {
+	_, detail := kerr.Of(err)
+	if detail == "" {
 		return nil
 	}
-	if detail == "" {
-		detail = code.Error()
-	}
 	return &detail
+}
+
+// sentence is message with the code's own text where there is no other, as some replies have it.
+func sentence(err error) *string {
+	if text := message(err); text != nil || codeOf(err) == int16(kerr.None) {
+		return text
+	}
+	text := err.Error()
+	return &text
 }
 
 // fail makes an error that names the thing.

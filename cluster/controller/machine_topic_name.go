@@ -37,6 +37,3 @@ func CheckTopicName(name string) error {
 func nameRune(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-'
 }
-
-// collisionKey is equal for names that '.' and '_' alone tell apart.
-func collisionKey(name string) string { return strings.ReplaceAll(name, ".", "_") }

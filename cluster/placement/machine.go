@@ -33,7 +33,7 @@ type FewBrokersError struct {
 
 // Error is Kafka's sentence, which its tools show.
 func (e *FewBrokersError) Error() string {
-	return fmt.Sprintf("The target replication factor of %d cannot be reached because only %d broker(s) are registered.",
+	return fmt.Sprintf("The target replication factor of %d cannot be reached because only %d broker(s) are registered or some brokers have all their log directories cordoned.",
 		e.ReplicationFactor, e.Brokers)
 }
 
