@@ -24,6 +24,7 @@ import (
 	"troupe/cmd/troupe/client/option"
 	"troupe/cmd/troupe/client/perf"
 	"troupe/cmd/troupe/client/produce"
+	"troupe/cmd/troupe/client/script"
 	"troupe/cmd/troupe/client/topics"
 )
 
@@ -46,6 +47,8 @@ func commands(s option.Streams) []*cobra.Command {
 		apiversions.Command(s),
 		cluster.Command(s),
 		features.Command(s),
+		script.Install(s),
+		script.Stop(s),
 	}
 }
 
@@ -59,27 +62,38 @@ func run(args []string, s option.Streams) int {
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.CompletionOptions.DisableDefaultCmd = true
-	line := scriptArguments(args)
-	s.Args = line[min(1, len(line)):]
+	line, err := script.Read(args)
+	if err != nil {
+		return exitCode(err, s)
+	}
+	s.Args = line.Args[min(1, len(line.Args)):]
 	root.AddCommand(commands(s)...)
-	root.SetArgs(normalize(root, line))
-
+	root.SetArgs(normalize(root, line.Args))
+	if line.Daemon {
+		return exitCode(script.Background(args[0], line.Args), s)
+	}
 	ctx, interrupted := interruptible()
-	err := root.ExecuteContext(ctx)
-	var failure *option.Failure
-	switch caught := interrupted(); {
-	case caught != 0:
+	executed, err := root.ExecuteContextC(ctx)
+	// A broker that a signal stopped in order did what it was told.
+	if caught := interrupted(); caught != 0 && executed.Name() != "start" {
 		return 128 + int(caught)
+	}
+	return exitCode(err, s)
+}
+
+// exitCode prints what went wrong.
+func exitCode(err error, s option.Streams) int {
+	var failure *option.Failure
+	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &failure):
-		if failure.Line != "" {
-			fmt.Fprintln(s.Err, failure.Line)
-		}
-		return failure.Code
+	case !errors.As(err, &failure):
+		failure = &option.Failure{Code: 1, Line: err.Error()}
 	}
-	fmt.Fprintln(s.Err, err)
-	return 1
+	if failure.Line != "" {
+		fmt.Fprintln(s.Err, failure.Line)
+	}
+	return failure.Code
 }
 
 // normalize rewrites the options of a command line for pflag: those before a script's own command first, so that it is
