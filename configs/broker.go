@@ -52,7 +52,6 @@ type Topics struct {
 // Log is the upkeep of all partition logs.
 type Log struct {
 	RetentionCheck    time.Duration `key:"log.retention.check.interval.ms"`
-	FlushCheck        time.Duration `key:"log.flush.scheduler.interval.ms"`
 	RecoveryPoint     time.Duration `key:"log.flush.offset.checkpoint.interval.ms"`
 	StartOffset       time.Duration `key:"log.flush.start.offset.checkpoint.interval.ms"`
 	HighWatermark     time.Duration `key:"replica.high.watermark.checkpoint.interval.ms"`
@@ -93,9 +92,8 @@ type Membership struct {
 
 // Quorum is the metadata quorum seen from this node. Voters is empty when bootstrap servers are used instead (KIP-853).
 type Quorum struct {
-	Voters          []Voter
-	Bootstrap       []Endpoint
-	ElectionTimeout time.Duration `key:"controller.quorum.election.timeout.ms"`
+	Voters    []Voter
+	Bootstrap []Endpoint
 }
 
 // Metadata is the metadata log: when it is checkpointed, rolled and deleted.

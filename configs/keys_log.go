@@ -62,7 +62,7 @@ var logKeys = []Key{
 		Doc: "Records after which a log is fsynced; the default leaves it to the system."},
 	{Name: "log.segment.delete.delay.ms", Type: Long, Default: "60000", Valid: atLeast(0), Unit: "ms", Mode: ClusterWide,
 		Doc: "How long a deleted segment's files stay before they are unlinked."},
-	{Name: "log.flush.scheduler.interval.ms", Type: Long, Default: "9223372036854775807", Unit: "ms",
+	{Name: "log.flush.scheduler.interval.ms", Type: Long, Default: "9223372036854775807", Unit: "ms", Effect: Accepted, Reason: noScheduler,
 		Doc: "How often logs are checked for fsync by age."},
 	{Name: "log.flush.interval.ms", Type: Long, Null: true, Unit: "ms", Mode: ClusterWide,
 		Doc: "Longest time records stay without fsync; without it, log.flush.scheduler.interval.ms."},

@@ -6,7 +6,7 @@ var quorumKeys = []Key{
 		Doc: "The voters of the metadata quorum, as ID@HOST:PORT between commas."},
 	{Name: "controller.quorum.bootstrap.servers", Type: List, Valid: endpointList,
 		Doc: "Addresses at which to find the metadata quorum, as HOST:PORT between commas."},
-	{Name: "controller.quorum.election.timeout.ms", Type: Int, Default: "1000", Valid: atLeast(0), Unit: "ms",
+	{Name: "controller.quorum.election.timeout.ms", Type: Int, Default: "1000", Valid: atLeast(0), Unit: "ms", Effect: Accepted, Reason: noQuorum,
 		Doc: "How long a voter waits without a leader before it stands for election."},
 	{Name: "controller.quorum.fetch.timeout.ms", Type: Int, Default: "2000", Valid: atLeast(0), Unit: "ms", Effect: Accepted, Reason: noQuorum,
 		Doc: "How long a voter may go without a successful fetch from the leader."},

@@ -7,6 +7,7 @@ const (
 	noFollowers    = "it acts between brokers, and this broker is alone"
 	noEarlystart   = "listeners open when the broker is ready to serve them"
 	noShutdown     = "this broker is alone, so there is none to hand leadership to"
+	noScheduler    = "each log is flushed when its flush.ms is over, without a scheduler that looks for it"
 	noBacklog      = "the system's own limit is used (net.core.somaxconn on Linux)"
 	noQueued       = "requests are bounded by bytes: see in.flight.max.bytes and connection.in.flight.max.bytes"
 	noNoop         = "the quorum tells by its heartbeats how far the log is committed"

@@ -37,7 +37,7 @@ func (n *Node) warm(results []fetchResult, wake func()) *warming {
 			w.left.Store(1)
 		}
 		w.left.Add(1)
-		res.part.handle.Dir.Lane(disk.Cold).Send(&disk.Warm{
+		res.part.handle.Dir.ColdLane(res.part.handle.TP).Send(&disk.Warm{
 			File: res.region.File, Pos: res.region.Pos, Len: res.region.Len, Done: w.finished,
 		})
 	}

@@ -20,20 +20,22 @@ type checkpointer struct {
 	log      *slog.Logger
 	replicas *replica.Directory
 	dirs     []*disk.Dir
-	offsets  time.Duration // log.flush.offset.checkpoint.interval.ms, and of log starts
+	points   time.Duration // log.flush.offset.checkpoint.interval.ms
+	starts   time.Duration // log.flush.start.offset.checkpoint.interval.ms
 	marks    time.Duration // replica.high.watermark.checkpoint.interval.ms
 	written  map[string]uint64
 }
 
-// offsetsDue and marksDue are the timers; checkpointNow asks for all at once.
+// checkpointDue is the timer of one file; checkpointNow asks for all.
 type (
-	offsetsDue    struct{}
-	marksDue      struct{}
+	checkpointDue struct {
+		file  string
+		every time.Duration
+	}
 	checkpointNow struct{ done func() }
 )
 
-func (*offsetsDue) MessageKind() string    { return "checkpointer.offsets-due" }
-func (*marksDue) MessageKind() string      { return "checkpointer.high-watermarks-due" }
+func (*checkpointDue) MessageKind() string { return "checkpointer.due" }
 func (*checkpointNow) MessageKind() string { return "checkpointer.now" }
 
 // Fail lets a shutdown go on without the checkpoint.
@@ -41,22 +43,28 @@ func (m *checkpointNow) Fail(error) { m.done() }
 
 func (c *checkpointer) Start(ctx *kit.Context) {
 	c.written = map[string]uint64{}
-	ctx.After(c.offsets, &offsetsDue{})
-	ctx.After(c.marks, &marksDue{})
+	for file, every := range map[string]time.Duration{
+		checkpoint.RecoveryPoints: c.points, checkpoint.LogStarts: c.starts, checkpoint.HighWatermarks: c.marks,
+	} {
+		ctx.After(every, &checkpointDue{file, every})
+	}
 }
 
 func (c *checkpointer) Receive(ctx *kit.Context, m kit.Message) {
 	switch m := m.(type) {
-	case *offsetsDue:
-		c.writeOffsets(ctx, nil)
-		ctx.After(c.offsets, &offsetsDue{})
-	case *marksDue:
-		c.writeMarks(ctx, nil)
-		ctx.After(c.marks, &marksDue{})
+	case *checkpointDue:
+		for _, d := range c.dirs {
+			c.write(ctx, d, m.file, func() {})
+		}
+		ctx.After(m.every, m)
 	case *checkpointNow:
-		left := newCountdown(2*len(c.dirs), m.done)
-		c.writeOffsets(ctx, left.step)
-		c.writeMarks(ctx, left.step)
+		files := []string{checkpoint.RecoveryPoints, checkpoint.LogStarts, checkpoint.HighWatermarks}
+		left := newCountdown(len(files)*len(c.dirs), m.done)
+		for _, d := range c.dirs {
+			for _, f := range files {
+				c.write(ctx, d, f, left.step)
+			}
+		}
 	}
 }
 
@@ -96,68 +104,45 @@ var fingerprintSeed = maphash.MakeSeed()
 
 type offsets = map[model.TopicPartition]model.Offset
 
-func (c *checkpointer) writeOffsets(ctx *kit.Context, then func()) {
-	for _, d := range c.dirs {
-		points, starts := offsets{}, offsets{}
-		for _, h := range c.replicas.All() {
-			v := h.View()
-			if h.Dir != d || v == nil || v.LogEnd == 0 {
-				continue
-			}
-			points[h.TP] = h.RecoveryPoint()
+// read gathers what a file holds of a directory's logs. Logs without a record are left out.
+func (c *checkpointer) read(d *disk.Dir, file string) offsets {
+	o := offsets{}
+	for _, h := range c.replicas.All() {
+		v := h.View()
+		if h.Dir != d || v == nil || v.LogEnd == 0 {
+			continue
+		}
+		switch file {
+		case checkpoint.RecoveryPoints:
+			o[h.TP] = h.RecoveryPoint()
+		case checkpoint.HighWatermarks:
+			o[h.TP] = v.HighWatermark
+		case checkpoint.LogStarts:
 			if v.LogStart > 0 {
-				starts[h.TP] = v.LogStart
+				o[h.TP] = v.LogStart
 			}
 		}
-		c.write(ctx, d, then, map[string]offsets{checkpoint.RecoveryPoints: points, checkpoint.LogStarts: starts})
 	}
+	return o
 }
 
-func (c *checkpointer) writeMarks(ctx *kit.Context, then func()) {
-	for _, d := range c.dirs {
-		marks := offsets{}
-		for _, h := range c.replicas.All() {
-			if v := h.View(); h.Dir == d && v != nil && v.LogEnd > 0 {
-				marks[h.TP] = v.HighWatermark
-			}
-		}
-		c.write(ctx, d, then, map[string]offsets{checkpoint.HighWatermarks: marks})
-	}
-}
-
-// write has the bulk lane replace the files that differ from what was written last.
-func (c *checkpointer) write(ctx *kit.Context, d *disk.Dir, then func(), files map[string]offsets) {
-	changed := map[string]offsets{}
-	for name, o := range files {
-		sum := fingerprint(o)
-		if key := filepath.Join(d.Path, name); c.written[key] != sum {
-			c.written[key] = sum
-			changed[name] = o
-		}
-	}
-	if len(changed) == 0 {
-		if then != nil {
-			then()
-		}
+// write has the bulk lane replace a file, if it differs from what was written last.
+func (c *checkpointer) write(ctx *kit.Context, d *disk.Dir, file string, then func()) {
+	o, name := c.read(d, file), filepath.Join(d.Path, file)
+	sum := fingerprint(o)
+	if c.written[name] == sum {
+		then()
 		return
 	}
+	c.written[name] = sum
 	ctx.Send(d.BulkLane(model.TopicPartition{}), &disk.Task{
-		Name: "checkpoint offsets",
-		Do: func() error {
-			for name, o := range changed {
-				if err := checkpoint.WriteOffsets(d.Env.FS, filepath.Join(d.Path, name), o); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
+		Name: "write " + file,
+		Do:   func() error { return checkpoint.WriteOffsets(d.Env.FS, name, o) },
 		Done: func(err error) {
 			if err != nil {
-				c.log.Error("offset checkpoint failed", "dir", d.Path, "err", err)
+				c.log.Error("checkpoint failed", "file", name, "err", err)
 			}
-			if then != nil {
-				then()
-			}
+			then()
 		},
 	})
 }

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"crypto/rand"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -31,7 +32,9 @@ type lifecycle struct {
 	controller kit.Ref
 	source     *metadata.Source
 	every      time.Duration // broker.heartbeat.interval.ms
+	within     time.Duration // initial.broker.registration.timeout.ms
 	log        *slog.Logger
+	fatal      func(error)
 	serving    func() // called once, when the controller has unfenced this broker and its metadata says so
 
 	registered bool
@@ -41,7 +44,9 @@ type lifecycle struct {
 
 type (
 	heartbeatDue struct{}
-	registration struct {
+	// registrationOverdue ends a start whose controller is not to be reached.
+	registrationOverdue struct{}
+	registration        struct {
 		resp *kmsg.BrokerRegistrationResponse
 	}
 	heartbeat struct{ resp *kmsg.BrokerHeartbeatResponse }
@@ -49,10 +54,11 @@ type (
 	leave struct{ done func() }
 )
 
-func (*heartbeatDue) MessageKind() string { return "lifecycle.heartbeat-due" }
-func (*registration) MessageKind() string { return "lifecycle.registration" }
-func (*heartbeat) MessageKind() string    { return "lifecycle.heartbeat" }
-func (*leave) MessageKind() string        { return "lifecycle.leave" }
+func (*heartbeatDue) MessageKind() string        { return "lifecycle.heartbeat-due" }
+func (*registrationOverdue) MessageKind() string { return "lifecycle.registration-overdue" }
+func (*registration) MessageKind() string        { return "lifecycle.registration" }
+func (*heartbeat) MessageKind() string           { return "lifecycle.heartbeat" }
+func (*leave) MessageKind() string               { return "lifecycle.leave" }
 
 // Fail lets the shutdown go on without the controller.
 func (m *leave) Fail(error) { m.done() }
@@ -66,6 +72,7 @@ func (l *lifecycle) Start(ctx *kit.Context) {
 		panic(err) // the system's randomness does not fail
 	}
 	l.request.IncarnationID = u
+	ctx.After(l.within, &registrationOverdue{})
 	l.register(ctx)
 }
 
@@ -76,6 +83,10 @@ func (l *lifecycle) Receive(ctx *kit.Context, m kit.Message) {
 			l.beat(ctx)
 		} else {
 			l.register(ctx)
+		}
+	case *registrationOverdue:
+		if !l.served {
+			l.fatal(fmt.Errorf("no controller accepted this broker within %s (initial.broker.registration.timeout.ms)", l.within))
 		}
 	case *registration:
 		l.onRegistration(ctx, m.resp)

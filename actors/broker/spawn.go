@@ -8,6 +8,7 @@ import (
 	"runtime"
 
 	"troupe/actors/api"
+	"troupe/actors/configrules"
 	"troupe/actors/console"
 	"troupe/actors/controller"
 	"troupe/actors/disk"
@@ -35,6 +36,7 @@ func (b *Broker) spawn(loaded *configs.Loaded, serving func()) {
 	}})
 	b.descriptors = vfs.NewDescriptors(descriptorLimit(int(cfg.Budgets.OpenFiles)))
 	b.env = partitionlog.NewEnv(b.fs, b.descriptors)
+	b.env.Index = partitionlog.NewIndexBudget(b.cfg.Budgets.IndexBytes)
 	b.refs.warden = b.system.Spawn("warden", kit.Props{Kind: "warden", New: func() kit.Behavior { return &warden{b} }})
 	b.spawnDisks()
 	b.source = metadata.NewSource(cfg.NodeID, b.identity.clusterID, loaded.Layers)
@@ -64,7 +66,7 @@ func (b *Broker) notReady() string {
 }
 
 func (b *Broker) spawnDisks() {
-	lanes := disk.Lanes{Appends: int(b.cfg.Disk.AppendLanes), Bulk: int(b.cfg.Log.RecoveryPerDirMax)}
+	lanes := disk.Lanes{Appends: int(b.cfg.Disk.AppendLanes), Cold: int(b.cfg.Disk.ReadLanes), Bulk: int(b.cfg.Log.RecoveryPerDirMax)}
 	if lanes.Appends <= 0 {
 		lanes.Appends = min(4, runtime.GOMAXPROCS(0))
 	}
@@ -109,9 +111,10 @@ func (b *Broker) spawnReplicas() {
 	found, clean := b.foundLogs()
 	b.opening = newOpening()
 	deps := &replica.Deps{Self: b.cfg.NodeID, Log: b.log, ProducerExpiry: b.cfg.Producers.Expiration}
+	pace := replica.Pace{First: b.cfg.Log.InitialTaskDelay, Retention: b.cfg.Log.RetentionCheck, Producers: b.cfg.Producers.ExpirationCheck}
 	for i := range shardCount {
 		b.shards = append(b.shards, b.system.Spawn(fmt.Sprintf("replicas/%d", i), kit.Props{
-			Kind: "shard", New: func() kit.Behavior { return replica.NewShard(deps, b.cfg.Log.RetentionCheck) },
+			Kind: "shard", New: func() kit.Behavior { return replica.NewShard(deps, pace) },
 		}))
 	}
 	md := metadata.Deps{
@@ -120,7 +123,8 @@ func (b *Broker) spawnReplicas() {
 	}
 	b.refs.metadata = b.system.Spawn("metadata", kit.Props{Kind: "metadata", New: func() kit.Behavior { return metadata.New(md) }})
 	b.refs.checkpointer = b.system.Spawn("checkpointer", kit.Props{Kind: "checkpointer", New: func() kit.Behavior {
-		return &checkpointer{log: b.log, replicas: b.replicas, dirs: b.dirs, offsets: b.cfg.Log.RecoveryPoint, marks: b.cfg.Log.HighWatermark}
+		return &checkpointer{log: b.log, replicas: b.replicas, dirs: b.dirs,
+			points: b.cfg.Log.RecoveryPoint, starts: b.cfg.Log.StartOffset, marks: b.cfg.Log.HighWatermark}
 	}})
 }
 
@@ -150,7 +154,7 @@ func (b *Broker) dirOf(path string) *disk.Dir {
 func (b *Broker) spawnController(loaded *configs.Loaded) {
 	deps := controller.Deps{
 		Config: b.cfg, ClusterID: b.identity.clusterID, Clock: b.clock, Dir: b.metadataDir, Log: b.log, Source: b.source,
-		Metadata: b.refs.metadata, Rules: tmpRules{}, Initial: loaded.Layers.Initial(), Fatal: b.fail,
+		Metadata: b.refs.metadata, Rules: configrules.New(b.source.LayersOf), Initial: loaded.Layers.Initial(), Fatal: b.fail,
 	}
 	b.refs.controller = b.system.Spawn("controller", kit.Props{Kind: "controller", New: func() kit.Behavior { return controller.New(deps) }})
 }
@@ -160,7 +164,7 @@ func (b *Broker) spawnLifecycle(serving func()) {
 	b.refs.lifecycle = b.system.Spawn("lifecycle", kit.Props{Kind: "lifecycle", New: func() kit.Behavior {
 		return &lifecycle{
 			state: b.lifecycle, request: b.registrationRequest(), controller: b.refs.controller, source: b.source,
-			every: b.cfg.Membership.Heartbeat, log: b.log, serving: serving,
+			every: b.cfg.Membership.Heartbeat, within: b.cfg.Membership.RegistrationTimeout, log: b.log, serving: serving, fatal: b.fail,
 		}
 	}})
 	b.refs.producerIDs = b.system.Spawn("producer-ids", kit.Props{Kind: "producer-ids", New: func() kit.Behavior {
@@ -179,10 +183,10 @@ func (b *Broker) connect() {
 	ctx, cancel := context.WithCancel(context.Background())
 	b.stopNow = cancel
 	b.connections = &listener.Deps{
-		Node: b.node, Log: b.log, Trace: b.tracer, Context: ctx, Credits: kit.NewCredits(cfg.Budgets.InFlightBytes),
+		Node: b.node, Log: b.log, Trace: b.tracer, Context: ctx, Credits: kit.NewCredits(inFlight(cfg.Budgets)),
 		ConnectionBytes: cfg.Budgets.ConnectionBytes, RequestMax: int(cfg.Socket.RequestMaxBytes), IdleMax: cfg.Socket.IdleMax,
 		SendBuffer: int(cfg.Socket.SendBufferBytes), ReceiveBuffer: int(cfg.Socket.ReceiveBufferBytes),
-		ConnectionsMax: int(cfg.Socket.ConnectionsMax), PerAddressMax: b.perAddressMax, Descriptors: b.descriptors,
+		ConnectionsMax: int(cfg.Socket.ConnectionsMax), CreationRate: int(cfg.Socket.CreationRate), PerAddressMax: b.perAddressMax, Descriptors: b.descriptors,
 		Observe: b.node.Stats.Observe,
 	}
 }
@@ -192,6 +196,14 @@ func (b *Broker) perAddressMax(host string) int {
 		return int(n)
 	}
 	return int(b.cfg.Socket.PerAddressMax)
+}
+
+// inFlight is the smaller of the two bounds on requests that are not answered yet.
+func inFlight(b configs.Budgets) int64 {
+	if b.QueuedBytes > 0 {
+		return min(b.InFlightBytes, b.QueuedBytes)
+	}
+	return b.InFlightBytes
 }
 
 // listen begins to accept, when everything that a client may ask for is there.

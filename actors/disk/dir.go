@@ -17,7 +17,7 @@ import (
 // Kind names what a lane is for.
 type Kind string
 
-// The lanes of a directory. Append and Bulk are sharded by partition, of the others there is one.
+// The lanes of a directory. Append, Cold and Bulk are sharded by partition, of the others there is one.
 const (
 	Metadata Kind = "metadata" // the metadata log and raft's hard state
 	Append   Kind = "append"   // log writes
@@ -36,10 +36,10 @@ type Dir struct {
 	ID   model.DirectoryID
 	Env  *partitionlog.Env
 
-	metadata, fsync, cold kit.Ref
-	appends, bulk         []kit.Ref // sharded by partition
-	seed                  maphash.Seed
-	failure               atomic.Pointer[error]
+	metadata, fsync     kit.Ref
+	appends, cold, bulk []kit.Ref // sharded by partition
+	seed                maphash.Seed
+	failure             atomic.Pointer[error]
 }
 
 // AppendLane gives the lane that writes tp's log: always the same one, so that a log's writes stay in order.
@@ -53,6 +53,11 @@ func (d *Dir) BulkLane(tp model.TopicPartition) kit.Ref {
 	return shard(d.bulk, d.seed, tp)
 }
 
+// ColdLane gives the lane that reads what tp's readers wait for.
+func (d *Dir) ColdLane(tp model.TopicPartition) kit.Ref {
+	return shard(d.cold, d.seed, tp)
+}
+
 func shard(lanes []kit.Ref, seed maphash.Seed, tp model.TopicPartition) kit.Ref {
 	return lanes[maphash.Comparable(seed, tp)%uint64(len(lanes))]
 }
@@ -64,8 +69,6 @@ func (d *Dir) Lane(k Kind) kit.Ref {
 		return d.metadata
 	case Fsync:
 		return d.fsync
-	case Cold:
-		return d.cold
 	default:
 		invariant.Check(false, "lane %q is sharded by partition", k)
 		return kit.Ref{}

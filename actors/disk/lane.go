@@ -16,7 +16,8 @@ type Spawner interface {
 
 // Lanes is how many lanes of the sharded kinds a directory has.
 type Lanes struct {
-	Appends int
+	Appends int // disk.append.lanes
+	Cold    int // disk.read.lanes
 	Bulk    int // num.recovery.threads.per.data.dir
 }
 
@@ -37,7 +38,10 @@ func Open(s Spawner, env *partitionlog.Env, path string, id model.DirectoryID, l
 	for i := range max(1, lanes.Bulk) {
 		d.bulk = append(d.bulk, start(Bulk, fmt.Sprintf("bulk-%d", i)))
 	}
-	d.fsync, d.cold = start(Fsync, "fsync"), start(Cold, "cold")
+	for i := range max(1, lanes.Cold) {
+		d.cold = append(d.cold, start(Cold, fmt.Sprintf("cold-%d", i)))
+	}
+	d.fsync = start(Fsync, "fsync")
 	return d
 }
 

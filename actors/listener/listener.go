@@ -31,6 +31,7 @@ type Deps struct {
 	SendBuffer      int             // socket.send.buffer.bytes; -1 leaves the system's
 	ReceiveBuffer   int
 	ConnectionsMax  int // max.connections
+	CreationRate    int // max.connection.creation.rate, connections a second
 	PerAddressMax   func(host string) int
 	Descriptors     *vfs.Descriptors
 	// Observe is told of every answered request.
@@ -180,6 +181,7 @@ func (a *Actor) Drain(ctx *kit.Context) {
 // accept is the listener's goroutine; it ends with the socket.
 func (a *Actor) accept() {
 	pause := 5 * time.Millisecond
+	var due time.Time
 	for {
 		nc, err := a.Socket.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -197,7 +199,25 @@ func (a *Actor) accept() {
 		}
 		pause = 5 * time.Millisecond
 		a.serve(nc)
+		due = a.awaitTurn(due)
 	}
+}
+
+// awaitTurn holds the next accept back when connections come faster than the rate allows, but for one second's worth at
+// once; due is when all accepted so far would have come at the steady rate.
+func (a *Actor) awaitTurn(due time.Time) time.Time {
+	now := time.Now()
+	if due.Before(now.Add(-time.Second)) {
+		due = now.Add(-time.Second)
+	}
+	due = due.Add(time.Second / time.Duration(max(a.Deps.CreationRate, 1)))
+	if wait := due.Sub(now); wait > 0 {
+		select {
+		case <-time.After(wait):
+		case <-a.Deps.Context.Done():
+		}
+	}
+	return due
 }
 
 func (a *Actor) serve(nc net.Conn) {

@@ -84,7 +84,7 @@ func (a *actor) Receive(ctx *kit.Context, m kit.Message) {
 	case *DescribeProducers:
 		a.describeProducers(m)
 	case *Maintain:
-		a.maintain(ctx)
+		a.maintain(ctx, m)
 	case *expire:
 		a.expire(ctx)
 	case *flushDue:

@@ -180,13 +180,17 @@ func (a *actor) describeProducers(m *DescribeProducers) {
 }
 
 // maintain applies what time alone brings: retention, expiry of producers, background work.
-func (a *actor) maintain(ctx *kit.Context) {
+func (a *actor) maintain(ctx *kit.Context, m *Maintain) {
 	if a.log == nil || a.ending.close != nil || a.ending.delete != nil {
 		return
 	}
 	now := ctx.Now().UnixMilli()
-	a.log.ExpireProducers(now, a.deps.ProducerExpiry.Milliseconds())
-	a.run(ctx, a.log.Retention(now))
+	if m.Producers {
+		a.log.ExpireProducers(now, a.deps.ProducerExpiry.Milliseconds())
+	}
+	if m.Retention {
+		a.run(ctx, a.log.Retention(now))
+	}
 	for _, job := range a.log.Background(now) {
 		a.run(ctx, job)
 	}

@@ -95,8 +95,11 @@ type DescribeProducers struct {
 	Done func([]producer.Entry, kerr.Code) // called on the actor's goroutine
 }
 
-// Maintain lets the replica apply retention, expire producers and hand in background work. The shard sends it.
-type Maintain struct{}
+// Maintain is a round of what time alone brings. The shard sends it.
+type Maintain struct {
+	Retention bool // delete what retention.ms and retention.bytes let go, and hand in background work
+	Producers bool // forget producers that were idle for producer.id.expiration.ms
+}
 
 // Panic makes the actor fail, for fault tests.
 type Panic struct{}

@@ -33,7 +33,14 @@ type CloseAll struct {
 	Done func(failed int) // called once, when the last one is closed
 }
 
-type maintainDue struct{}
+// Pace is when maintenance comes round.
+type Pace struct {
+	First     time.Duration // log.initial.task.delay.ms
+	Retention time.Duration // log.retention.check.interval.ms
+	Producers time.Duration // producer.id.expiration.check.interval.ms
+}
+
+type maintainDue struct{ round Maintain }
 
 // closed is a replica's answer to the shard's Close.
 type closed struct{ err error }
@@ -50,8 +57,8 @@ func (m *CloseAll) Fail(error) { m.Done(1) }
 // Shard supervises a part of the broker's replicas, so that no supervisor has ten thousand children and a failing one
 // takes few with it. Its code is trivial: what a replica needs after a restart is kept in its durable.
 type Shard struct {
-	deps     *Deps
-	interval time.Duration // log.retention.check.interval.ms
+	deps *Deps
+	pace Pace
 
 	refs map[model.TopicPartition]kit.Ref
 	// waiting holds orders for a partition whose earlier incarnation is not gone yet.
@@ -64,15 +71,18 @@ type Shard struct {
 }
 
 // NewShard makes a shard's behavior.
-func NewShard(deps *Deps, interval time.Duration) kit.Behavior {
+func NewShard(deps *Deps, pace Pace) kit.Behavior {
 	return &Shard{
-		deps: deps, interval: interval, refs: map[model.TopicPartition]kit.Ref{},
+		deps: deps, pace: pace, refs: map[model.TopicPartition]kit.Ref{},
 		waiting: map[model.TopicPartition]*Host{}, dropped: map[kit.Ref]*Handle{},
 	}
 }
 
 // Start begins the rounds of maintenance.
-func (s *Shard) Start(ctx *kit.Context) { ctx.After(s.interval, &maintainDue{}) }
+func (s *Shard) Start(ctx *kit.Context) {
+	ctx.After(s.pace.First, &maintainDue{Maintain{Retention: true}})
+	ctx.After(s.pace.Producers, &maintainDue{Maintain{Producers: true}})
+}
 
 // Receive follows orders.
 func (s *Shard) Receive(ctx *kit.Context, m kit.Message) {
@@ -86,14 +96,23 @@ func (s *Shard) Receive(ctx *kit.Context, m kit.Message) {
 	case kit.GaveUp:
 		s.deps.Log.Error("replica keeps failing and is stopped", "actor", m.Actor.Name(), "err", m.Err)
 	case *maintainDue:
-		for _, ref := range s.refs {
-			ctx.Send(ref, &Maintain{})
-		}
-		ctx.After(s.interval, &maintainDue{})
+		s.maintain(ctx, m)
 	case *CloseAll:
 		s.closeAll(ctx, m)
 	case *closed:
 		s.closed(m.err)
+	}
+}
+
+// maintain passes a round on to the replicas and plans the next one.
+func (s *Shard) maintain(ctx *kit.Context, m *maintainDue) {
+	for _, ref := range s.refs {
+		ctx.Send(ref, &m.round)
+	}
+	if m.round.Retention {
+		ctx.After(s.pace.Retention, m)
+	} else {
+		ctx.After(s.pace.Producers, m)
 	}
 }
 
