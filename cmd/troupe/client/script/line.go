@@ -87,7 +87,7 @@ var classes = map[string]string{
 	tools + "ConsoleProducer": "console-producer", "kafka.tools.ConsoleProducer": "console-producer",
 	tools + "consumer.ConsoleConsumer": "console-consumer", "kafka.tools.ConsoleConsumer": "console-consumer",
 	tools + "GetOffsetShell": "get-offsets", "kafka.tools.GetOffsetShell": "get-offsets",
-	tools + "ProducerPerformance": "producer-perf-test",
+	tools + "ProducerPerformance":  "producer-perf-test",
 	tools + "DeleteRecordsCommand": "delete-records", "kafka.admin.DeleteRecordsCommand": "delete-records",
 	tools + "LogDirsCommand": "log-dirs", "kafka.admin.LogDirsCommand": "log-dirs",
 	tools + "BrokerApiVersionsCommand": "broker-api-versions", "kafka.admin.BrokerApiVersionsCommand": "broker-api-versions",
