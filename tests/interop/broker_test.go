@@ -25,13 +25,14 @@ var codecs = []string{"none", "gzip", "snappy", "lz4", "zstd"}
 // records is how many go round for each client and codec.
 const records = 100_000
 
-// broker gives the address of a broker of the test's own, or of the one that the environment names.
-func broker(t *testing.T) string {
+// broker gives the address of a broker of the test's own, or of the one that the environment names. Settings are
+// key=value, for the former.
+func broker(t *testing.T, settings ...string) string {
 	t.Helper()
 	if address := os.Getenv(node.BootstrapVar); address != "" {
 		return address
 	}
-	return node.Start(t, node.Options{}).Bootstrap
+	return node.Start(t, node.Options{Set: settings}).Bootstrap
 }
 
 var names atomic.Int64
