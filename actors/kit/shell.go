@@ -71,22 +71,26 @@ func (c *cell) receive(e entry) {
 	}
 	switch m := e.msg.(type) {
 	case *Timer:
-		if c.ctx.due(m) {
-			c.behavior.Receive(c.ctx, m.msg)
+		if !c.ctx.due(m) {
+			return
 		}
+		e.msg = m.msg
 	case *notice:
 		if m.age == c.age {
 			c.behavior.Receive(c.ctx, m.Message)
 		}
+		return
 	case *stopMark:
 		c.beginDrain()
-	default:
-		if e.mark.traced() {
-			c.handTraced(e)
-			return
-		}
-		c.behavior.Receive(c.ctx, m)
+		return
+	case *panicOrder:
+		panic(errPanicOrdered)
 	}
+	if e.mark.traced() {
+		c.handTraced(e)
+		return
+	}
+	c.behavior.Receive(c.ctx, e.msg)
 }
 
 func (c *cell) endBatch() {

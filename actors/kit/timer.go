@@ -3,6 +3,7 @@ package kit
 import (
 	"time"
 
+	"troupe/actors/trace"
 	"troupe/internal/clock"
 )
 
@@ -22,7 +23,7 @@ func (x *Context) After(d time.Duration, m Message) *Timer {
 	}
 	x.timers = t
 	c := x.cell
-	t.clock = c.system.clock.AfterFunc(d, func() { c.post(entry{msg: t}) })
+	t.clock = c.system.clock.AfterFunc(d, func() { c.send(t, trace.Context{}, c) })
 	return t
 }
 

@@ -141,6 +141,18 @@ func TestACoalescedWriteThatPanicsHasASpanAndLeavesNoCauseBehind(t *testing.T) {
 	}
 }
 
+func TestAFilterTracesTimersToo(t *testing.T) {
+	s := newStage(t, 1)
+	s.tracer.SetRule(trace.Rule{Filters: []trace.Filter{{Message: "note"}}})
+	s.Spawn("a", once(role{start: func(ctx *kit.Context) { ctx.After(time.Second, note("tick")) }}))
+	s.settle()
+	s.clock.Advance(time.Second)
+	s.settle()
+	if tick := spansOf(s)["a note"]; tick.TraceID == 0 || tick.Sender != "a" || tick.Queued() != 0 {
+		t.Fatalf("the timer's span is %+v, want one that a sent itself", tick)
+	}
+}
+
 func TestNothingIsTracedUnlessAsked(t *testing.T) {
 	s := newStage(t, 1)
 	a := s.Spawn("a", once(role{}))
