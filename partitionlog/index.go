@@ -116,11 +116,10 @@ func (x *segIndex) block() indexBlock {
 }
 
 // write puts the entries in the files, which it makes when they are new. A segment has both files from its first
-// write on, so that a missing one is known for lost. What is to be durable is synced: of the active segment only the
-// time index, whose loss could not be told from a segment without later timestamps, while offset entries are checked
-// against the log when it is recovered.
-func (b *indexBlock) write(syncOffsets, syncTimes bool) error {
-	write := func(s suffix, data []byte, at int64, sync bool) error {
+// write on, so that a missing one is known for lost. A recovery trusts entries of batches before the recovery point, so
+// they are synced before that moves, as Kafka does.
+func (b *indexBlock) write(sync bool) error {
+	write := func(s suffix, data []byte, at int64) error {
 		if len(data) == 0 && at > 0 && !sync {
 			return nil
 		}
@@ -134,8 +133,7 @@ func (b *indexBlock) write(syncOffsets, syncTimes bool) error {
 			return syncFile(f)
 		})
 	}
-	return errors.Join(write(suffixIndex, b.offsets, b.offsetsAt, syncOffsets),
-		write(suffixTimeIndex, b.times, b.timesAt, syncTimes))
+	return errors.Join(write(suffixIndex, b.offsets, b.offsetsAt), write(suffixTimeIndex, b.times, b.timesAt))
 }
 
 func (b *indexBlock) written() {

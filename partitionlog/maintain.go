@@ -135,10 +135,15 @@ func (l *Log) snapshotsDue(due []snapshot) []snapshot {
 	return out
 }
 
-// toSync lists the segments with batches between the recovery point and an offset.
+// toSync lists the segments with batches between the recovery point and an offset, and sealed ones whose indexes are
+// not complete in their files: the recovery point may have been at their end before they were sealed.
 func (l *Log) toSync(to model.Offset) []segmentWork {
+	first := max(0, segmentAt(l.segments, l.recovered))
+	for first > 0 && !l.segments[first-1].saved {
+		first--
+	}
 	var work []segmentWork
-	for i := max(0, segmentAt(l.segments, l.recovered)); i < l.visible && l.segments[i].base < to; i++ {
+	for i := first; i < l.visible && l.segments[i].base < to; i++ {
 		s := l.segments[i]
 		work = append(work, segmentWork{
 			segment: s, sync: true, sealed: i < len(l.segments)-1, block: s.index.block(), txnSize: s.txnIndex.size,
@@ -206,7 +211,7 @@ func (w *segmentWork) run() error {
 			return err
 		}
 	}
-	if err := w.block.write(w.sync && w.sealed, w.sync); err != nil {
+	if err := w.block.write(w.sync); err != nil {
 		return err
 	}
 	if !w.txnSync {
@@ -250,6 +255,7 @@ func (t *maintainTask) done(l *Log, err error) {
 		w := &t.segments[i]
 		w.block.written()
 		if w.sync {
+			w.segment.saved = w.sealed
 			w.segment.txnIndex.synced = max(w.segment.txnIndex.synced, w.txnSize)
 		}
 	}

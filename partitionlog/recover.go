@@ -26,6 +26,7 @@ func (ld *loader) loadSegments() error {
 		}
 		ld.segments = append(ld.segments, s)
 		last := i == len(ld.bases)-1
+		s.saved = !last
 		if !last && ld.bases[i+1] <= trusted && !ld.noEpochs && ld.takeIndexes(s) {
 			continue
 		}
@@ -33,11 +34,24 @@ func (ld *loader) loadSegments() error {
 		if err != nil {
 			return err
 		}
+		if whole && !last && ld.end < ld.bases[i+1] && ld.bases[i+1] > trusted && !ld.synced(ld.bases[i+1]) {
+			ld.damage(&CorruptionError{File: s.file.id.String(), Pos: s.size, Offset: ld.end, Reason: "its end was lost"})
+			whole = false
+		}
 		if !whole {
+			s.saved = false
 			return ld.dropAfter(i)
 		}
 	}
 	return nil
+}
+
+// synced tells whether everything before an offset was synced once: a snapshot is written only after that, whatever
+// the checkpointed recovery point knows of it. A gap before the offset then comes from a cleaner, or from a leader whose
+// log had one; else the disk took a later segment before the end of an earlier one.
+func (ld *loader) synced(before model.Offset) bool {
+	n := len(ld.snapshots)
+	return n > 0 && ld.snapshots[n-1] >= before
 }
 
 // openSegment makes a segment of the files that are there.
@@ -153,7 +167,7 @@ func (ld *loader) readSegment(s *segment, trusted model.Offset, last bool) (whol
 	if !last && damage == nil {
 		s.index.seal()
 		block := s.index.block()
-		if err := block.write(true, true); err != nil {
+		if err := block.write(true); err != nil {
 			return false, err
 		}
 		block.written()
@@ -213,7 +227,9 @@ func (ld *loader) trustedEntries(f vfs.File, s *segment, trusted model.Offset) (
 		return 0, err
 	}
 	if offsets == nil || times == nil {
-		ld.report.RebuiltIndexes++
+		if s.size > 0 && s.base < trusted {
+			ld.report.RebuiltIndexes++
+		}
 		return 0, nil
 	}
 	before := int64(min(trusted-s.base, math.MaxInt32))

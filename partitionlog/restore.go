@@ -25,6 +25,11 @@ func (ld *loader) readEpochs() (err error) {
 	}
 	_, known := ld.epochs.Latest()
 	ld.noEpochs = !known && len(ld.bases) > 0
+	if !ld.params.Clean {
+		// The batches behind the recovery point tell their epochs; the file may be ahead of them, or of a history that
+		// an earlier crash took back.
+		ld.epochs, ld.epochsDirty = ld.epochs.TruncateEnd(ld.params.RecoveryPoint)
+	}
 	return err
 }
 
@@ -55,15 +60,17 @@ func (ld *loader) endOf(name string, base model.Offset) (model.Offset, error) {
 // place derives the offsets of the log from its segments and the checkpoints.
 func (ld *loader) place() {
 	start := max(ld.params.LogStart, 0)
+	first := start // of the files: a raised log start may not be checkpointed yet, and come back lower
 	if len(ld.segments) == 0 {
 		ld.end, ld.unsynced = start, 0
 	} else {
-		start = max(start, ld.segments[0].base)
+		first = ld.segments[0].base
+		start = max(start, first)
 		ld.size = ld.segments[len(ld.segments)-1].size
 	}
 	ld.start, ld.next, ld.visible = start, ld.end, len(ld.segments)
 	ld.hw = min(max(ld.params.HighWatermark, start), ld.end)
-	ld.recovered = min(max(ld.params.RecoveryPoint, start), ld.end)
+	ld.recovered = min(max(ld.params.RecoveryPoint, first), ld.end)
 	if ld.params.Clean && ld.report.Reason == nil {
 		ld.recovered, ld.unsynced = ld.end, 0
 	}
@@ -81,7 +88,7 @@ func (ld *loader) place() {
 // restoreProducers takes the newest sound snapshot that the log still reaches, gives the windows back what came before
 // it, and replays what followed.
 func (ld *loader) restoreProducers() error {
-	from := ld.start
+	from := model.Offset(0)
 	ld.snapshot = model.NoOffset
 	for i := len(ld.snapshots) - 1; i >= 0; i-- {
 		o := ld.snapshots[i]
@@ -95,7 +102,7 @@ func (ld *loader) restoreProducers() error {
 			entries, err := producer.DecodeSnapshot(data)
 			if sound = err == nil; sound {
 				ld.producers.Restore(entries)
-				ld.snapshot, from = o, max(o, ld.start)
+				ld.snapshot, from = o, o
 			}
 		}
 		// Of the snapshots before the one taken, only those of segments are of use to a later truncation.

@@ -23,6 +23,8 @@ type segment struct {
 	txnIndex txnAppender
 	// written is false until the first append is done: the file may not be there yet.
 	written bool
+	// saved is set once the segment is sealed and synced with its indexes.
+	saved bool
 
 	// lane is the last of the appends that one RunAppends joins; only the append lane of the log touches it.
 	lane *Job

@@ -5,6 +5,7 @@ import (
 
 	"troupe/internal/model"
 	"troupe/internal/vfs"
+	"troupe/partitionlog/checkpoint"
 )
 
 // TruncateTo gives the job that removes the batches that end at or after an offset, when a follower's log has parted from
@@ -63,12 +64,14 @@ func (t *truncateTask) run() error {
 		ld.abandon()
 		return err
 	}
-	return nil
+	// What comes next may have lower epochs than what was removed, so the file must not lag behind.
+	ld.epochsDirty = false
+	return checkpoint.WriteEpochs(ld.env.FS, ld.dir.file(checkpoint.LeaderEpochs), ld.epochs)
 }
 
-// cut removes the later segments, the last one first, then the end of the one that holds the offset, and makes that
-// durable: were it undone by a power cut, it might join what is appended next. A snapshot beyond it tells of
-// batches that are gone.
+// cut removes the later segments, the last one first, then the end of the one that holds the offset. Each is durable
+// before the next: were the removal undone by a power cut, a later segment might follow a shortened one, or what is
+// appended next. A snapshot beyond the offset tells of batches that are gone.
 func (t *truncateTask) cut() error {
 	ld := t.loader
 	names, err := ld.env.FS.ReadDir(ld.dir.path)
@@ -88,19 +91,20 @@ func (t *truncateTask) cut() error {
 			}
 		}
 	}
-	if at >= 0 {
-		x := t.view.extent(at)
-		err = x.withFile(func(f vfs.File) error {
-			pos, err := t.view.locate(f, x, t.to)
-			if err != nil {
-				return err
-			}
-			return errors.Join(f.Truncate(pos), f.Sync())
-		})
-	} else {
-		err = emptySegment(ld.dir, t.to)
+	if err := ld.env.FS.SyncDir(ld.dir.path); err != nil {
+		return err
 	}
-	return errors.Join(err, ld.env.FS.SyncDir(ld.dir.path))
+	if at < 0 {
+		return errors.Join(emptySegment(ld.dir, t.to), ld.env.FS.SyncDir(ld.dir.path))
+	}
+	x := t.view.extent(at)
+	return x.withFile(func(f vfs.File) error {
+		pos, err := t.view.locate(f, x, t.to)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.Truncate(pos), f.Sync())
+	})
 }
 
 func (t *truncateTask) done(l *Log, err error) {

@@ -62,20 +62,28 @@ func (t *txnEntries) write(s *segment) error {
 	})
 }
 
-// readTxnIndex gives the whole entries of a segment's transaction index. An entry of another version, or a part of one
-// at the end, is a *CorruptionError after the entries before it.
+// readTxnIndex gives the entries of a segment's transaction index. What cannot follow them is a *CorruptionError after
+// the entries before it: another version, a part of an entry, or zeros that the disk has in place of one.
 func readTxnIndex(s *segment) (entries []producer.Completed, err error) {
 	id := fileID{offset: s.base, suffix: suffixTxnIndex, deleted: s.file.deleted()}
 	data, err := readAll(s.file.cache, s.file.dir, id)
 	if err != nil {
 		return nil, err
 	}
+	last := s.base - 1
 	for at := 0; at < len(data); at += txnEntrySize {
-		if at+txnEntrySize > len(data) || binary.BigEndian.Uint16(data[at:]) != txnEntryVersion {
-			return entries, &CorruptionError{File: id.String(), Pos: int64(at), Offset: s.base,
+		sound := at+txnEntrySize <= len(data) && binary.BigEndian.Uint16(data[at:]) == txnEntryVersion
+		var e producer.Completed
+		if sound {
+			e = decodeTxnEntry(data[at:])
+			sound = e.LastOffset > last && e.FirstOffset < e.LastOffset
+		}
+		if !sound {
+			return entries, &CorruptionError{File: id.String(), Pos: int64(at), Offset: last + 1,
 				Reason: "no entry of a transaction index"}
 		}
-		entries = append(entries, decodeTxnEntry(data[at:]))
+		last = e.LastOffset
+		entries = append(entries, e)
 	}
 	return entries, nil
 }

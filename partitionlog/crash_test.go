@@ -1,0 +1,97 @@
+package partitionlog
+
+import (
+	"fmt"
+	"testing"
+
+	"troupe/internal/model"
+)
+
+func TestAfterAnyPowerCutTheLogIsWhatWasSyncedAndAPrefixOfTheRest(t *testing.T) {
+	for seed := range uint64(800) {
+		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			w := newWorld(t, seed)
+			for range 4 {
+				w.fs.CutAfter(1 + w.random.IntN(120))
+				for range 200 {
+					if !w.step() {
+						break
+					}
+				}
+				w.crash()
+			}
+		})
+		if !ok {
+			return
+		}
+	}
+}
+
+func TestAKilledProcessLosesNothingThatWasWritten(t *testing.T) {
+	for seed := range uint64(100) {
+		w := newWorld(t, seed)
+		for range 60 {
+			w.step()
+		}
+		written := w.log.LogEnd()
+		// The operating system goes on: what was written is there, synced or not.
+		l, report, err := Open(testEnv(w.fs), worldDir, testPartition, w.cfg, OpenParams{
+			RecoveryPoint: w.recoveryPoint, HighWatermark: w.log.HighWatermark(), LogStart: w.log.LogStart(), TopicID: testTopic,
+		})
+		w.check(err)
+		if l.LogEnd() != written || report.Reason != nil {
+			t.Fatalf("seed %d: the log ends at %d, %d was written: %+v", seed, l.LogEnd(), written, report)
+		}
+		w.log = l
+		w.verify()
+	}
+}
+
+func TestACleanStopIsReadBackWithoutAScan(t *testing.T) {
+	for seed := range uint64(100) {
+		w := newWorld(t, seed)
+		for range 60 {
+			w.step()
+		}
+		w.drain()
+		end, start := w.log.LogEnd(), w.log.LogStart()
+		finish(t, w.log)
+		if seed%2 == 1 {
+			w.fs.Crash() // a clean stop is safe from a power cut too
+		}
+		l, report, err := Open(testEnv(w.fs), worldDir, testPartition, w.cfg, OpenParams{
+			RecoveryPoint: end, HighWatermark: end, LogStart: start, Clean: true, TopicID: testTopic,
+		})
+		w.check(err)
+		if l.LogEnd() != end || report != (Recovery{}) {
+			t.Fatalf("seed %d: opened at %d with %+v, closed at %d", seed, l.LogEnd(), report, end)
+		}
+		w.log = l
+		w.verify()
+	}
+}
+
+func TestBatchesThatAreSyncedOneByOneSurviveEveryCut(t *testing.T) {
+	for cut := 1; cut < 150; cut++ {
+		w := newWorld(t, 7)
+		w.fs.CutAfter(cut)
+		var acknowledged model.Offset
+		for {
+			w.stage()
+			if !w.runAppends(1) {
+				break
+			}
+			j := w.log.Flush()
+			if !w.run(j) {
+				break
+			}
+			acknowledged = w.log.LogEnd()
+			w.others = append(w.others, w.log.Background(w.nowMs)...)
+			if !w.runOther() {
+				break
+			}
+		}
+		w.synced = acknowledged
+		w.crash()
+	}
+}
