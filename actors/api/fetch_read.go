@@ -1,7 +1,6 @@
 package api
 
 import (
-	"troupe/actors/replica"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
 	"troupe/partitionlog"
@@ -66,22 +65,6 @@ func (n *Node) readPartition(p *fetchPart, lim *fetchLimits) fetchResult {
 		return res
 	}
 	return n.readRecords(view, lim, res)
-}
-
-// leaderView gives the view of a leading replica, or the code that says why there is none.
-func leaderView(h *replica.Handle, epoch model.LeaderEpoch) (*partitionlog.View, kerr.Code) {
-	st, view := h.Status(), h.View()
-	switch {
-	case !st.Online && h.Dir.Err() != nil:
-		return nil, kerr.KafkaStorageError
-	case !st.Online || !st.Leader || view == nil:
-		return nil, kerr.NotLeaderOrFollower
-	case epoch != model.NoLeaderEpoch && epoch < st.LeaderEpoch:
-		return nil, kerr.FencedLeaderEpoch
-	case epoch != model.NoLeaderEpoch && epoch > st.LeaderEpoch:
-		return nil, kerr.UnknownLeaderEpoch
-	}
-	return view, kerr.None
 }
 
 // diverge compares the last epoch that the reader fetched with the leader's epochs.

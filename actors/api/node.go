@@ -23,7 +23,8 @@ type Node struct {
 	Images     ImageSource
 	Replicas   *replica.Directory
 	Dirs       []*disk.Dir
-	Controller kit.Ref // takes the controller's requests
+	Controller kit.Ref             // takes the controller's requests
+	Quorum     func() QuorumStatus // how the metadata quorum stands; safe for concurrent use
 	Sessions   *Sessions
 	Producers  ProducerIDs
 	Authorizer Authorizer

@@ -28,3 +28,11 @@ func (n *Node) topicName(name string, id model.TopicID) string {
 	}
 	return id.String()
 }
+
+// coordinatorKey is the ordering key of a group or transactional id.
+func coordinatorKey(kind int8, id string) uint64 {
+	return maphash.Comparable(keySeed, struct {
+		kind int8
+		id   string
+	}{kind, id})
+}

@@ -1,0 +1,134 @@
+package api
+
+import (
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/actors/replica"
+	"troupe/codec/kerr"
+	"troupe/internal/model"
+)
+
+// DeleteRecords (key 21), versions 0-2. Offset -1 deletes up to the high watermark.
+//
+// Ordering key: the partition.
+// Errors a partition: 1 OFFSET_OUT_OF_RANGE beyond the high watermark or below 0, 3 UNKNOWN_TOPIC_OR_PARTITION, 6
+// NOT_LEADER_OR_FOLLOWER, 7 REQUEST_TIMED_OUT, 17 INVALID_TOPIC_EXCEPTION for an internal topic, 29
+// TOPIC_AUTHORIZATION_FAILED, 44 POLICY_VIOLATION for a topic that is only compacted, 56 KAFKA_STORAGE_ERROR. The low
+// watermark beside an error is -1.
+var deleteRecords = &Handler{
+	Key: 21, Name: "DeleteRecords", Min: 0, Max: 2, On: OnBroker,
+	Order:  Order{Keys: deleteRecordsKeys, Pipelined: true},
+	Access: Access{DeleteOp, OnTopic},
+	Handle: handleDeleteRecords,
+}
+
+// deleteRecordsLeast is how long a replica is waited for at least: a client's timeout is meant for followers, and 0
+// asks Kafka's leader for its answer too.
+const deleteRecordsLeast = time.Second
+
+// deleteRecordsOp gathers what the replicas answer until its deadline.
+type deleteRecordsOp struct {
+	deadline time.Time
+
+	mu   sync.Mutex
+	resp *kmsg.DeleteRecordsResponse // what is not answered yet stands as timed out
+	left int
+	wake func()
+}
+
+func handleDeleteRecords(n *Node, r *Request) {
+	req := r.Body.(*kmsg.DeleteRecordsRequest)
+	var asked mentions[model.Offset]
+	for i := range req.Topics {
+		for _, p := range req.Topics[i].Partitions {
+			asked.add(req.Topics[i].Topic, p.Partition, model.Offset(p.Offset))
+		}
+	}
+	within := max(time.Duration(req.TimeoutMillis)*time.Millisecond, deleteRecordsLeast)
+	op := &deleteRecordsOp{deadline: r.Received.Add(within), resp: req.ResponseKind().(*kmsg.DeleteRecordsResponse)}
+	op.resp.Topics = make([]kmsg.DeleteRecordsResponseTopic, len(asked.topics))
+	for i, name := range asked.topics {
+		t := &op.resp.Topics[i]
+		t.Topic, t.Partitions = name, make([]kmsg.DeleteRecordsResponseTopicPartition, len(asked.of[name]))
+		for j, m := range asked.of[name] {
+			t.Partitions[j] = kmsg.NewDeleteRecordsResponseTopicPartition()
+			t.Partitions[j].Partition = m.partition
+			t.Partitions[j].LowWatermark, t.Partitions[j].ErrorCode = -1, int16(kerr.RequestTimedOut)
+		}
+		op.left += len(t.Partitions)
+	}
+	for i, name := range asked.topics {
+		for j, m := range asked.of[name] {
+			n.deleteRecords(r, name, m, op.take(&op.resp.Topics[i].Partitions[j]))
+		}
+	}
+	r.ReplyLater(op)
+}
+
+func deleteRecordsKeys(_ *Node, dst []uint64, body kmsg.Request) []uint64 {
+	req := body.(*kmsg.DeleteRecordsRequest)
+	for i := range req.Topics {
+		for _, p := range req.Topics[i].Partitions {
+			dst = append(dst, partitionKey(req.Topics[i].Topic, p.Partition))
+		}
+	}
+	return dst
+}
+
+// deleteRecords checks in Kafka's order and asks the replica.
+func (n *Node) deleteRecords(r *Request, topic string, m mention[model.Offset], done func(model.Offset, kerr.Code)) {
+	_, there := n.Image().Partition(model.TopicPartition{Topic: topic, Partition: m.partition})
+	switch {
+	case !n.Authorizer.Allowed(r.Client, DeleteOp, OnTopic, topic):
+		done(model.NoOffset, kerr.TopicAuthorizationFailed)
+		return
+	case !there:
+		done(model.NoOffset, kerr.UnknownTopicOrPartition)
+		return
+	case internalTopic(topic):
+		done(model.NoOffset, kerr.InvalidTopicException)
+		return
+	}
+	h, _, code := n.leading(topic, m.partition, model.NoLeaderEpoch)
+	switch {
+	case code != kerr.None:
+		done(model.NoOffset, code)
+	case h.Config().Rules.CompactedTopic && !h.Config().Log.DeleteOld:
+		done(model.NoOffset, kerr.PolicyViolation)
+	default:
+		h.Send(&replica.DeleteRecords{Before: m.ask, Done: done})
+	}
+}
+
+// take gives the function that takes one partition's answer; one that comes after the deadline is dropped.
+func (op *deleteRecordsOp) take(out *kmsg.DeleteRecordsResponseTopicPartition) func(model.Offset, kerr.Code) {
+	return func(low model.Offset, code kerr.Code) {
+		op.mu.Lock()
+		defer op.mu.Unlock()
+		out.LowWatermark, out.ErrorCode = int64(low), int16(code)
+		op.left--
+		if op.left == 0 && op.wake != nil {
+			op.wake()
+		}
+	}
+}
+
+// Deadline is when the client's patience ends.
+func (op *deleteRecordsOp) Deadline() time.Time { return op.deadline }
+
+// Poll answers when every replica has, or at the deadline.
+func (op *deleteRecordsOp) Poll(last bool, wake func()) (*Payload, bool) {
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	if op.left > 0 && !last {
+		op.wake = wake
+		return nil, false
+	}
+	return &Payload{Bytes: op.resp.AppendTo(nil), Sent: func() {}}, true
+}
+
+// Abandon has nothing to let go of: the records are deleted all the same.
+func (op *deleteRecordsOp) Abandon() {}
