@@ -1,6 +1,8 @@
 package api
 
 import (
+	"errors"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/actors/disk"
@@ -110,17 +112,17 @@ func (s *offsetSearch) start(req *kmsg.ListOffsetsRequest, g *gather) {
 	s.handle, s.view, s.limit = h, view, readLimit(view, req.ReplicaID, req.IsolationLevel)
 	switch s.ask.Timestamp {
 	case latestOffset:
-		if code := s.lagging(req.ReplicaID); code != kerr.None {
+		if code := s.lagging(); code != kerr.None {
 			s.out.ErrorCode = int16(code)
 			return
 		}
 		s.out.Offset, s.out.LeaderEpoch = int64(s.limit), int32(h.Status().LeaderEpoch)
 	case earliestOffset, earliestLocalOffset:
-		s.out.Offset, s.out.LeaderEpoch = int64(view.LogStart), int32(epochAt(view, view.LogStart))
+		s.out.Offset, s.out.LeaderEpoch = int64(view.LogStart), int32(view.EpochAt(view.LogStart))
 	case latestTieredOffset, earliestPendingTiers: // nothing is tiered
 	default:
 		g.expect()
-		h.Dir.Lane(disk.Cold).Send(&disk.Task{
+		h.Dir.ColdLane(h.TP).Send(&disk.Task{
 			Name: "find an offset by time in " + h.TP.String(),
 			Do:   s.search,
 			Done: func(err error) {
@@ -147,10 +149,10 @@ func readLimit(view *partitionlog.View, replicaID int32, isolation int8) model.O
 
 // lagging tells that a new leader's high watermark has not reached the start of its epoch, so that what is committed
 // is not known yet (KIP-207).
-func (s *offsetSearch) lagging(replicaID int32) kerr.Code {
+func (s *offsetSearch) lagging() kerr.Code {
 	_, begins := s.view.EpochEnd(s.view.LatestEpoch - 1)
 	switch {
-	case replicaID != consumerReplica || begins <= s.view.HighWatermark:
+	case s.request.Body.(*kmsg.ListOffsetsRequest).ReplicaID != consumerReplica || begins <= s.view.HighWatermark:
 		return kerr.None
 	case s.request.Version < 5:
 		return kerr.LeaderNotAvailable
@@ -159,26 +161,26 @@ func (s *offsetSearch) lagging(replicaID int32) kerr.Code {
 	}
 }
 
-// search runs on the lane. What it finds behind the limit counts as not found: the record of the largest timestamp is
-// sought in the whole log, as Kafka does.
+// search runs on the lane. What it finds behind the limit counts as not found.
 func (s *offsetSearch) search() error {
-	var found partitionlog.Found
-	var ok bool
-	var err error
-	if s.ask.Timestamp == maxTimestampOffset {
-		found, ok, err = s.view.MaxTimestamp(s.view.LogEnd)
-	} else {
-		found, ok, err = s.view.OffsetForTime(s.ask.Timestamp, s.limit)
+	look := func() (partitionlog.Found, bool, error) {
+		if s.ask.Timestamp == maxTimestampOffset {
+			return s.view.MaxTimestamp(s.limit)
+		}
+		return s.view.OffsetForTime(s.ask.Timestamp, s.limit)
+	}
+	found, ok, err := look()
+	for errors.Is(err, partitionlog.ErrStale) && s.view != s.handle.View() {
+		s.view = s.handle.View() // retention removed what the view still showed
+		found, ok, err = look()
 	}
 	if err != nil {
 		return err
 	}
-	if ok && found.Offset < s.limit {
+	if ok {
 		s.out.Offset, s.out.Timestamp, s.out.LeaderEpoch = int64(found.Offset), found.TimestampMs, int32(found.LeaderEpoch)
 		return nil
 	}
-	if code := s.lagging(s.request.Body.(*kmsg.ListOffsetsRequest).ReplicaID); code != kerr.None {
-		s.out.ErrorCode = int16(code)
-	}
+	s.out.ErrorCode = int16(s.lagging())
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 // INVALID_REQUEST for a software name or version that is not made of letters, digits, '.', '-' (KIP-511).
 var apiVersions = &Handler{
 	Key: 18, Name: "ApiVersions", Min: 0, Max: 4, On: OnBroker | OnController,
+	Access: Access{Operation: Anything},
 	Handle: handleAPIVersions,
 }
 

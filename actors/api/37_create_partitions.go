@@ -4,4 +4,8 @@ package api
 //
 // Errors a topic: 3 UNKNOWN_TOPIC_OR_PARTITION, 37 INVALID_PARTITIONS, 38 INVALID_REPLICATION_FACTOR, 39
 // INVALID_REPLICA_ASSIGNMENT, 42 INVALID_REQUEST, 44 POLICY_VIOLATION, 60 REASSIGNMENT_IN_PROGRESS.
-var createPartitions = adminHandler(37, "CreatePartitions", 0, 3, OnBroker|OnController, Access{Alter, OnTopic})
+var createPartitions = &Handler{
+	Key: 37, Name: "CreatePartitions", Min: 0, Max: 3, On: OnBroker | OnController,
+	Access: Access{Alter, OnTopic},
+	Handle: forward,
+}

@@ -4,4 +4,8 @@ package api
 //
 // Errors a partition: 3 UNKNOWN_TOPIC_OR_PARTITION, 80 PREFERRED_LEADER_NOT_AVAILABLE, 83 ELIGIBLE_LEADERS_NOT_AVAILABLE,
 // 84 ELECTION_NOT_NEEDED.
-var electLeaders = adminHandler(43, "ElectLeaders", 0, 2, OnBroker|OnController, Access{Alter, OnCluster})
+var electLeaders = &Handler{
+	Key: 43, Name: "ElectLeaders", Min: 0, Max: 2, On: OnBroker | OnController,
+	Access: Access{Alter, OnCluster},
+	Handle: forward,
+}

@@ -4,4 +4,8 @@ package api
 //
 // Errors a partition: 3 UNKNOWN_TOPIC_OR_PARTITION, 38 INVALID_REPLICATION_FACTOR, 39 INVALID_REPLICA_ASSIGNMENT, 85
 // NO_REASSIGNMENT_IN_PROGRESS.
-var alterPartitionReassignments = adminHandler(45, "AlterPartitionReassignments", 0, 1, OnBroker|OnController, Access{Alter, OnCluster})
+var alterPartitionReassignments = &Handler{
+	Key: 45, Name: "AlterPartitionReassignments", Min: 0, Max: 1, On: OnBroker | OnController,
+	Access: Access{Alter, OnCluster},
+	Handle: forward,
+}

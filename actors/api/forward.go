@@ -13,8 +13,3 @@ func forward(n *Node, r *Request) {
 		Done: func(resp kmsg.Response) { r.Reply(resp) },
 	})
 }
-
-// adminHandler is an API that the controller answers: a barrier on its connection, as administration is.
-func adminHandler(key int16, name string, low, high int16, on Listeners, access Access) *Handler {
-	return &Handler{Key: key, Name: name, Min: low, Max: high, On: on, Access: access, Handle: forward}
-}

@@ -40,20 +40,6 @@ func leaderView(h *replica.Handle, epoch model.LeaderEpoch) (*partitionlog.View,
 	return view, kerr.None
 }
 
-// epochAt finds the leader epoch of an offset within the log: the epoch at its end, or an earlier one as long as that
-// one begins behind the offset.
-func epochAt(view *partitionlog.View, offset model.Offset) model.LeaderEpoch {
-	epoch := view.LatestEpoch
-	for epoch > 0 {
-		before, begins := view.EpochEnd(epoch - 1)
-		if begins <= offset || before == model.NoLeaderEpoch {
-			break
-		}
-		epoch = before
-	}
-	return epoch
-}
-
 // readCode is the answer to a read that failed. A lane that is gone or fenced and a file that cannot be read are one to
 // the client: it looks for another leader.
 func (n *Node) readCode(h *replica.Handle, what string, err error) kerr.Code {
