@@ -1,5 +1,7 @@
 package trace
 
+import "time"
+
 // Activity is a span under way that is not the handling of one message: a request at its connection, or a piece of
 // work done for many messages at once. The empty Activity is valid and does nothing.
 type Activity struct {
@@ -48,6 +50,25 @@ func (a Activity) For(cause Context) Context {
 		return Context{}
 	}
 	return Context{Trace: cause.Trace, Span: a.span.SpanID}
+}
+
+// Admitted says when the request arrived and that its handling begins now: what lies between is its queueing. It is
+// called before the context is passed on.
+func (a Activity) Admitted(arrived time.Time) {
+	if a.span != nil {
+		a.span.Enqueued, a.span.Started = arrived, a.tracer.opts.Clock.Now()
+	}
+}
+
+// Part records a piece of the activity that ends now as a span of its own, by the same receiver.
+func (a Activity) Part(kind string, enqueued, started time.Time) {
+	if a.span == nil {
+		return
+	}
+	a.tracer.Record(Span{
+		TraceID: a.span.TraceID, SpanID: a.tracer.NewSpan(), Cause: a.span.SpanID, Receiver: a.span.Receiver, Kind: kind,
+		Enqueued: enqueued, Started: started, Ended: a.tracer.opts.Clock.Now(),
+	})
 }
 
 // End records the activity. It is called once, from any goroutine.

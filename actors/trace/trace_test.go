@@ -62,6 +62,67 @@ func TestAFilterAdmitsByReceiverItsKindAndTheMessage(t *testing.T) {
 	}
 }
 
+func TestAFilterAdmitsRequestsToo(t *testing.T) {
+	tr, _ := newTracer(0)
+	tr.SetRule(trace.Rule{Filters: []trace.Filter{{ActorKind: trace.ConnectionKind, Message: "Produce"}}})
+	if !tr.Start("listeners/PLAINTEXT/1", "Produce").Context().Traced() {
+		t.Error("a Produce is not traced")
+	}
+	if tr.Start("listeners/PLAINTEXT/1", "Fetch").Context().Traced() {
+		t.Error("a Fetch is traced")
+	}
+}
+
+func TestARuleBesideTheStandingOneLastsUntilItIsRemoved(t *testing.T) {
+	tr, _ := newTracer(0)
+	sampled := func() (n int) {
+		for range 100 {
+			if tr.Start("connection", "Produce").Context().Traced() {
+				n++
+			}
+		}
+		return n
+	}
+	tr.SetRule(trace.Rule{OneIn: 50})
+	half := tr.AddRule(trace.Rule{OneIn: 2})
+	tenth := tr.AddRule(trace.Rule{OneIn: 10, Filters: []trace.Filter{{Actor: "replicas/"}}})
+	if n := sampled(); n != 50 {
+		t.Fatalf("%d of 100 sampled, want every second", n)
+	}
+	half()
+	if n := sampled(); n != 10 || !tr.Admit("replicas/1", "shard", "m").Traced() {
+		t.Fatalf("%d of 100 sampled, want every tenth, and the shard's message", n)
+	}
+	tenth()
+	tenth()
+	if n := sampled(); n != 2 || tr.Filtering() || tr.Rule().OneIn != 50 {
+		t.Fatalf("%d of 100 sampled by %+v, want every fiftieth", n, tr.Rule())
+	}
+}
+
+func TestARequestTellsItsQueueingAndItsParts(t *testing.T) {
+	tr, c := newTracer(0)
+	tr.SetRule(trace.Rule{OneIn: 1})
+	arrived := c.Now()
+	request := tr.Start("connection", "Produce")
+	c.Advance(2 * time.Millisecond)
+	request.Admitted(arrived)
+	c.Advance(3 * time.Millisecond)
+	answered := c.Now()
+	c.Advance(4 * time.Millisecond)
+	request.Part("reply", answered, c.Now())
+	request.End()
+
+	spans := tr.Recent(2)
+	part, whole := spans[0], spans[1]
+	if whole.Queued() != 2*time.Millisecond || whole.Handled() != 7*time.Millisecond {
+		t.Errorf("queued %v and handled %v, want 2 and 7 ms", whole.Queued(), whole.Handled())
+	}
+	if part.Cause != whole.SpanID || part.TraceID != whole.TraceID || part.Queued() != 4*time.Millisecond || part.Receiver != "connection" {
+		t.Errorf("the part is %+v", part)
+	}
+}
+
 func TestTheRingKeepsTheLastSpans(t *testing.T) {
 	tr, _ := newTracer(3)
 	for _, c := range []struct {

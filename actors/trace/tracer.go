@@ -21,11 +21,12 @@ type Options struct {
 
 // Tracer decides what is traced and collects finished spans. It is safe for concurrent use.
 type Tracer struct {
-	opts Options
-	rule atomic.Pointer[Rule]
-	// What rule asks for: oneIn is asked at each request, filtering at each message that no traced one caused.
+	opts  Options
+	rules rules
+	// What the rules ask for: oneIn is asked at each request, filtering at each message that no traced one caused.
 	oneIn     atomic.Uint64
 	filtering atomic.Bool
+	filters   atomic.Pointer[[]Filter]
 
 	ids      atomic.Uint64
 	requests atomic.Uint64
@@ -41,28 +42,22 @@ func New(opts Options) *Tracer {
 		opts.Ring = 4096
 	}
 	t := &Tracer{opts: opts, ring: ring{limit: opts.Ring}}
-	t.rule.Store(&Rule{})
+	t.SetRule(Rule{})
 	return t
-}
-
-// SetRule replaces what is traced from now on. Traces under way go on to their end.
-func (t *Tracer) SetRule(r Rule) {
-	t.rule.Store(&r)
-	t.oneIn.Store(uint64(max(r.OneIn, 0)))
-	t.filtering.Store(len(r.Filters) > 0)
 }
 
 // Filtering tells whether a message that no traced one caused may have to be traced; see Admit.
 func (t *Tracer) Filtering() bool { return t.filtering.Load() }
 
-// Rule is what is traced at present.
-func (t *Tracer) Rule() Rule { return *t.rule.Load() }
+// ConnectionKind is the kind of the receivers of requests, for filters.
+const ConnectionKind = "connection"
 
-// Start begins a trace for a request that enters the broker, if it is sampled; otherwise the Activity is empty and all
-// of its methods do nothing. The receiver is who handles the request (a connection), the kind is the request's.
+// Start begins a trace for a request that enters the broker, if it is sampled or a filter asks for it; otherwise the
+// Activity is empty and all of its methods do nothing. The receiver is the connection, the kind is the request's.
 func (t *Tracer) Start(receiver, kind string) Activity {
 	oneIn := t.oneIn.Load()
-	if oneIn == 0 || t.requests.Add(1)%oneIn != 0 {
+	sampled := oneIn != 0 && t.requests.Add(1)%oneIn == 0
+	if !sampled && !(t.Filtering() && t.wanted(receiver, ConnectionKind, kind)) {
 		return Activity{}
 	}
 	now := t.opts.Clock.Now()
@@ -74,12 +69,19 @@ func (t *Tracer) Start(receiver, kind string) Activity {
 
 // Admit begins a trace for a message that none caused, if a filter asks for it.
 func (t *Tracer) Admit(actor, actorKind, message string) Context {
-	for _, f := range t.rule.Load().Filters {
-		if f.matches(actor, actorKind, message) {
-			return Context{Trace: TraceID(t.nextID())}
-		}
+	if t.wanted(actor, actorKind, message) {
+		return Context{Trace: TraceID(t.nextID())}
 	}
 	return Context{}
+}
+
+func (t *Tracer) wanted(actor, actorKind, message string) bool {
+	for _, f := range *t.filters.Load() {
+		if f.matches(actor, actorKind, message) {
+			return true
+		}
+	}
+	return false
 }
 
 // NewSpan gives an id to a span that the caller builds and hands to Record.
