@@ -8,7 +8,8 @@ import (
 // Credits bound what is in flight outside mailboxes, in bytes or in requests: they are taken before the next request
 // is read, and given back when its answer has left. They are handed out in the order asked for.
 //
-// Invariant: 0 <= used, and used <= limit unless a single request larger than the limit is alone in flight.
+// Invariant: 0 <= used, and used <= limit unless a single request larger than the limit is alone in flight, or more was
+// charged.
 type Credits struct {
 	limit int64
 
@@ -54,6 +55,14 @@ func (c *Credits) Acquire(ctx context.Context, n int64) error {
 		c.abandon(w)
 		return ctx.Err()
 	}
+}
+
+// Charge takes n credits at once, whatever the limit: for what exists already, such as a reply's bytes. Those who
+// acquire wait until enough was given back.
+func (c *Credits) Charge(n int64) {
+	c.mu.Lock()
+	c.used += n
+	c.mu.Unlock()
 }
 
 // Release gives n credits back, from any goroutine.

@@ -153,3 +153,18 @@ func TestCreditsHoldUnderContention(t *testing.T) {
 		t.Fatalf("%d were out at once, %d are left", most.Load(), c.Used())
 	}
 }
+
+func TestWhatIsChargedHoldsBackThoseWhoAcquire(t *testing.T) {
+	c := NewCredits(10)
+	c.Charge(25)
+	if c.TryAcquire(1) {
+		t.Fatal("1 of 10 was given while 25 are charged")
+	}
+	c.Release(16)
+	if !c.TryAcquire(1) {
+		t.Fatal("1 of 10 was refused with 9 out")
+	}
+	if c.TryAcquire(1) {
+		t.Fatal("an eleventh credit was given")
+	}
+}

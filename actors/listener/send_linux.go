@@ -3,8 +3,7 @@ package listener
 import (
 	"io"
 	"net"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"troupe/partitionlog"
 )
@@ -25,13 +24,13 @@ func sendFile(c *net.TCPConn, fd uintptr, r *partitionlog.Region) error {
 		var sendErr error
 		waitErr := raw.Write(func(out uintptr) bool {
 			off := pos
-			n, sendErr = unix.Sendfile(int(out), int(fd), &off, int(min(left, sendStep)))
-			return sendErr != unix.EAGAIN
+			n, sendErr = syscall.Sendfile(int(out), int(fd), &off, int(min(left, sendStep)))
+			return sendErr != syscall.EAGAIN
 		})
 		switch {
 		case waitErr != nil:
 			return waitErr
-		case sendErr == unix.EINTR:
+		case sendErr == syscall.EINTR:
 			continue
 		case sendErr != nil:
 			return sendErr

@@ -169,11 +169,14 @@ func (c *conn) isDraining() bool {
 
 // payload writes a reply with file regions in it.
 func (w *writer) payload(p *pending, pl *api.Payload) bool {
+	n := pl.Len()
+	w.conn.credits.Charge(n) // the regions are pinned until they are sent
+	defer w.conn.credits.Release(n)
 	defer pl.Sent()
 	w.begin()
 	at := len(*w.out)
 	*w.out = w.head(p)
-	frame.End(*w.out, at, int(pl.Len()))
+	frame.End(*w.out, at, int(n))
 	from := 0
 	for _, h := range pl.Holes {
 		*w.out = append(*w.out, pl.Bytes[from:h.At]...)
