@@ -155,7 +155,7 @@ func TestCreditsHoldUnderContention(t *testing.T) {
 }
 
 func TestWhatIsChargedHoldsBackThoseWhoAcquire(t *testing.T) {
-	c := NewCredits(10)
+	c := kit.NewCredits(10)
 	c.Charge(25)
 	if c.TryAcquire(1) {
 		t.Fatal("1 of 10 was given while 25 are charged")
