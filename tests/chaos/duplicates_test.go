@@ -4,6 +4,7 @@ package chaos
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -85,7 +86,7 @@ func TestBatchesUnansweredAtAStopAreDuplicatesAfterwards(t *testing.T) {
 	stops := map[string]func(*node.Node){"SIGTERM": (*node.Node).Terminate, "SIGKILL": (*node.Node).Kill}
 	for name, stop := range stops {
 		for before := range 6 { // of the five batches so many fit into the old segment
-			t.Run(fmt.Sprintf("%s, %d before a roll", name, before), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s with %d before a roll", name, before), func(t *testing.T) {
 				broker := node.Start(t, node.Options{})
 				p := newPartition(t, broker.Bootstrap)
 				conn, watch := wire.Dial(t, broker.Bootstrap), wire.Dial(t, broker.Bootstrap)
@@ -102,6 +103,7 @@ func TestBatchesUnansweredAtAStopAreDuplicatesAfterwards(t *testing.T) {
 				}
 				node.Eventually(t, "the five are appended", func() bool { return p.end(watch) == begin+5 })
 				stop(broker)
+				expectSegments(t, broker.Dir, before < 5)
 				broker.Restart()
 
 				conn = wire.Dial(t, broker.Bootstrap)
@@ -117,6 +119,15 @@ func TestBatchesUnansweredAtAStopAreDuplicatesAfterwards(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// expectSegments checks that the log was rolled, or not, so that the test tests what its title says.
+func expectSegments(t *testing.T, dir string, rolled bool) {
+	t.Helper()
+	segments, err := filepath.Glob(filepath.Join(dir, "unanswered-0", "*.log"))
+	if err != nil || len(segments) > 1 != rolled {
+		t.Fatalf("segments are %v, %v; rolled: %v", segments, err, rolled)
 	}
 }
 

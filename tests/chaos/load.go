@@ -35,7 +35,8 @@ type Load struct {
 	mu    sync.Mutex
 	acked map[place]string
 	count int
-	grown chan struct{} // closed and replaced with each acknowledgement
+	lost  map[string]int // how often a record was given up, by the reason
+	grown chan struct{}  // closed and replaced with each acknowledgement
 }
 
 // place is where a record was acknowledged to be.
@@ -47,7 +48,7 @@ type place struct {
 // Start makes a topic and starts the producers; they go on until Stop. Settings are those of the topic.
 func Start(t testing.TB, bootstrap string, producers int, settings map[string]string) *Load {
 	t.Helper()
-	l := &Load{t: t, bootstrap: bootstrap, topic: fmt.Sprintf("load-%d", time.Now().UnixNano()), partitions: 4, acked: map[place]string{}, grown: make(chan struct{})}
+	l := &Load{t: t, bootstrap: bootstrap, topic: fmt.Sprintf("load-%d", time.Now().UnixNano()), partitions: 4, acked: map[place]string{}, lost: map[string]int{}, grown: make(chan struct{})}
 	admin := l.client()
 	configs := map[string]*string{}
 	for key, value := range settings {
@@ -84,7 +85,7 @@ func (l *Load) write(ctx context.Context, client *kgo.Client, id int) {
 		r := &kgo.Record{Partition: int32(i) % l.partitions, Value: []byte(value)}
 		client.Produce(context.Background(), r, func(r *kgo.Record, err error) {
 			if err != nil {
-				l.t.Errorf("a record was given up: %v", err)
+				l.giveUp(err)
 				return
 			}
 			l.acknowledge(place{r.Partition, r.Offset}, value)
@@ -95,6 +96,13 @@ func (l *Load) write(ctx context.Context, client *kgo.Client, id int) {
 	if err := client.Flush(deadline); err != nil {
 		l.t.Errorf("records are not acknowledged %v after the load: %v", patience, err)
 	}
+}
+
+// giveUp counts a record that the client does not retry any more: a broken promise unless the test is over.
+func (l *Load) giveUp(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lost[err.Error()]++
 }
 
 func (l *Load) acknowledge(at place, value string) {
@@ -146,6 +154,9 @@ func (l *Load) Verify() {
 		} else if got != want {
 			l.t.Errorf("%v was acknowledged for %.20q and holds %.20q", at, want, got)
 		}
+	}
+	for reason, n := range l.lost {
+		l.t.Errorf("%d records were given up: %s", n, reason)
 	}
 	l.verifyOrder(stored)
 	l.t.Logf("%d records acknowledged, %d stored", len(l.acked), len(stored))

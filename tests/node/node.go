@@ -46,7 +46,7 @@ func Start(t testing.TB, o Options) *Node {
 // New is Start without starting.
 func New(t testing.TB, o Options) *Node {
 	t.Helper()
-	if o.Dir == "" {
+	if o.Dir == "" { // its name must have no comma, which separates log directories
 		o.Dir = t.TempDir()
 	}
 	n := &Node{t: t, Dir: o.Dir, options: o, Addresses: Addresses{Bootstrap: "127.0.0.1:0", Admin: "127.0.0.1:0"}}
