@@ -66,7 +66,12 @@ func (s *Sessions) bind(n *Node, r *Request, op *fetchOp) kerr.Code {
 			return code
 		}
 		ss.apply(n, r, req)
-		op.set, op.session, op.sessionID, op.incremental = &ss.set, ss, ss.id, true
+		op.set = &ss.set
+		if ss.empty() { // a session ends with its last partition (measured)
+			s.close(ss.id)
+			return kerr.None
+		}
+		op.session, op.sessionID, op.incremental = ss, ss.id, true
 		return kerr.None
 	}
 	if req.SessionID != 0 {

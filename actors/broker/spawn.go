@@ -178,7 +178,8 @@ func (b *Broker) connect() {
 	b.node = &api.Node{
 		ID: cfg.NodeID, Config: cfg, Layers: b.source.Layers, Images: b.source, Replicas: b.replicas, Dirs: b.dirs,
 		Controller: b.refs.controller, Sessions: api.NewSessions(b.clock, int(cfg.Fetch.SessionSlots)),
-		Producers: idSource{b.refs.producerIDs}, Authorizer: api.AllowAll{}, APIs: api.Table(), Clock: b.clock, Log: b.log, Stats: &api.Stats{},
+		Producers: idSource{b.refs.producerIDs}, Authorizer: api.AllowAll{}, APIs: api.Table(),
+		Quorum: api.SoleVoter(cfg.NodeID, b.metadataDir.ID, b.source), Clock: b.clock, Log: b.log, Stats: &api.Stats{},
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	b.stopNow = cancel
