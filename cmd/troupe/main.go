@@ -18,6 +18,7 @@ import (
 	"troupe/cmd/troupe/client/configs"
 	"troupe/cmd/troupe/client/consume"
 	"troupe/cmd/troupe/client/deleterecords"
+	"troupe/cmd/troupe/client/dumplog"
 	"troupe/cmd/troupe/client/features"
 	"troupe/cmd/troupe/client/logdirs"
 	"troupe/cmd/troupe/client/offsets"
@@ -47,6 +48,7 @@ func commands(s option.Streams) []*cobra.Command {
 		apiversions.Command(s),
 		cluster.Command(s),
 		features.Command(s),
+		dumplog.Command(s),
 		script.Install(s),
 		script.Stop(s),
 	}

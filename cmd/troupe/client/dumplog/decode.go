@@ -1,0 +1,213 @@
+package dumplog
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/pflag"
+
+	"troupe/cmd/troupe/client/dumplog/schema"
+	"troupe/cmd/troupe/client/option"
+	"troupe/codec/batch"
+)
+
+// decoder gives the texts of a record's key and value; nil is not shown.
+type decoder func(r batch.Record) (key, payload *string, err error)
+
+// decoder chooses by the options; the log decoders come first, in the script's order.
+func (c *command) decoder(fs *pflag.FlagSet) (decoder, error) {
+	switch {
+	case fs.Changed("offsets-decoder"):
+		return coordinator(schema.GroupsKey, schema.GroupsValue), nil
+	case fs.Changed("transaction-log-decoder"):
+		return coordinator(schema.TransactionsKey, schema.TransactionsValue), nil
+	case fs.Changed("cluster-metadata-decoder"):
+		return metadata, nil
+	case fs.Changed("remote-log-metadata-decoder"):
+		return nil, option.Fail("--remote-log-metadata-decoder is not available: there is no tiered storage")
+	case fs.Changed("share-group-state-decoder"):
+		return coordinator(schema.SharesKey, schema.SharesValue), nil
+	}
+	key, keyErr := plainDecoder(&c.keyDecoder)
+	value, valueErr := plainDecoder(&c.valueDecoder)
+	if err := errors.Join(keyErr, valueErr); err != nil {
+		return nil, err
+	}
+	return func(r batch.Record) (*string, *string, error) {
+		k, err := key(r.Key)
+		if err != nil {
+			return nil, nil, fmt.Errorf("key at offset %d: %w", r.Offset, err)
+		}
+		v, err := value(r.Value)
+		if err != nil {
+			return nil, nil, fmt.Errorf("value at offset %d: %w", r.Offset, err)
+		}
+		return k, v, nil
+	}, nil
+}
+
+// plainDecoder gives Kafka's decoder of a class name.
+func plainDecoder(class *option.Text) (func([]byte) (*string, error), error) {
+	name, err := class.One()
+	if err != nil {
+		return nil, err
+	}
+	size, number := 0, func([]byte) int64 { return 0 }
+	switch name[strings.LastIndexByte(name, '.')+1:] {
+	case "", "StringDecoder":
+		return func(b []byte) (*string, error) {
+			if b == nil {
+				return nil, nil
+			}
+			text := strings.ToValidUTF8(string(b), "\uFFFD")
+			return &text, nil
+		}, nil
+	case "IntegerDecoder":
+		size, number = 4, func(b []byte) int64 { return int64(int32(binary.BigEndian.Uint32(b))) }
+	case "LongDecoder":
+		size, number = 8, func(b []byte) int64 { return int64(binary.BigEndian.Uint64(b)) }
+	default:
+		return nil, option.Fail("Failed to load decoder class %s: only StringDecoder, IntegerDecoder and LongDecoder are available", name)
+	}
+	return func(b []byte) (*string, error) {
+		if b == nil {
+			return nil, nil
+		}
+		if len(b) != size {
+			return nil, fmt.Errorf("%d bytes are no number of %d bytes", len(b), size)
+		}
+		text := strconv.FormatInt(number(b), 10)
+		return &text, nil
+	}, nil
+}
+
+// metadata decodes the records of the metadata log: frame version, record and version as unsigned varints, then the
+// record. They have no keys.
+func metadata(r batch.Record) (*string, *string, error) {
+	text, err := metadataText(r.Value)
+	if err != nil {
+		text = fmt.Sprintf("Error at %d, skipping. %s", r.Offset, err)
+	}
+	return nil, &text, nil
+}
+
+func metadataText(b []byte) (string, error) {
+	var numbers [3]uint64
+	for i := range numbers {
+		n, size := binary.Uvarint(b)
+		if size <= 0 || n > 1<<15-1 {
+			return "", errors.New("the frame of the record is cut off")
+		}
+		numbers[i], b = n, b[size:]
+	}
+	if numbers[0] != 1 {
+		return "", fmt.Errorf("Could not deserialize metadata record due to unknown frame version %d(only frame version 1 is supported)", numbers[0])
+	}
+	record := schema.Numbered(schema.Metadata, int(numbers[1]))
+	if record == nil {
+		return "", fmt.Errorf("Unknown metadata id %d", numbers[1])
+	}
+	data, err := record.Read(int16(numbers[2]), b)
+	if err != nil {
+		return "", err
+	}
+	return schema.Object{{Name: "type", Value: constantCase(record.Name)}, {Name: "version", Value: numbers[2]}, {Name: "data", Value: data}}.String(), nil
+}
+
+// constantCase turns TopicRecord into TOPIC_RECORD.
+func constantCase(name string) string {
+	var b strings.Builder
+	for i, c := range name {
+		if unicode.IsUpper(c) && i > 0 {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToUpper(c))
+	}
+	return b.String()
+}
+
+// coordinator decodes the log of a coordinator: a key begins with the number of its record, a value with its version.
+func coordinator(keys, values schema.Kind) decoder {
+	return func(r batch.Record) (*string, *string, error) {
+		if r.Key == nil {
+			return nil, nil, fmt.Errorf("Failed to decode message at offset %d using the specified decoder (message had a missing key)", r.Offset)
+		}
+		key, value, err := coordinatorTexts(keys, values, r)
+		if err != nil {
+			text := fmt.Sprintf("Error at offset %d, skipping. %s", r.Offset, err)
+			return &text, nil, nil
+		}
+		return key, value, nil
+	}
+}
+
+func coordinatorTexts(keys, values schema.Kind, r batch.Record) (*string, *string, error) {
+	if len(r.Key) < 2 || r.Value != nil && len(r.Value) < 2 {
+		return nil, nil, errors.New("the record is cut off")
+	}
+	kind := int16(binary.BigEndian.Uint16(r.Key))
+	keySchema, valueSchema := schema.Numbered(keys, int(kind)), schema.Numbered(values, int(kind))
+	if keySchema == nil || valueSchema == nil {
+		text := fmt.Sprintf("Unknown record type %d at offset %d, skipping.", kind, r.Offset)
+		return &text, nil, nil
+	}
+	data, err := keySchema.Read(0, r.Key[2:])
+	if err != nil {
+		return nil, nil, err
+	}
+	key := schema.Object{{Name: "type", Value: strconv.Itoa(int(kind))}, {Name: "data", Value: data}}.String()
+	if r.Value == nil {
+		deleted := "<DELETE>"
+		return &key, &deleted, nil
+	}
+	version := int16(binary.BigEndian.Uint16(r.Value))
+	fields, err := valueSchema.Read(version, r.Value[2:])
+	if err != nil {
+		return nil, nil, err
+	}
+	if valueSchema.Name == "GroupMetadataValue" {
+		openMembers(fields)
+	}
+	value := schema.Object{{Name: "version", Value: strconv.Itoa(int(version))}, {Name: "data", Value: fields}}.String()
+	return &key, &value, nil
+}
+
+// openMembers shows what the members of a consumer group subscribe to and are assigned, which a classic group keeps as
+// bytes of the client's own format. Bytes that are not of it stay as they are.
+func openMembers(group schema.Object) {
+	consumers := false
+	for _, m := range group {
+		consumers = consumers || m.Name == "protocolType" && m.Value == "consumer"
+		members, ok := m.Value.([]any)
+		if !ok || !consumers || m.Name != "members" {
+			continue
+		}
+		for _, member := range members {
+			object := member.(schema.Object)
+			for i, f := range object {
+				switch f.Name {
+				case "subscription":
+					object[i].Value = embedded("ConsumerProtocolSubscription", f.Value)
+				case "assignment":
+					object[i].Value = embedded("ConsumerProtocolAssignment", f.Value)
+				}
+			}
+		}
+	}
+}
+
+func embedded(name string, value any) any {
+	b, ok := value.(schema.Bytes)
+	if !ok || len(b) < 2 {
+		return value
+	}
+	object, err := schema.Named(name).Read(int16(binary.BigEndian.Uint16(b)), b[2:])
+	if err != nil {
+		return value
+	}
+	return object
+}
