@@ -96,8 +96,9 @@ type Machine struct {
 	committed model.Offset
 	pending   *proposal
 	// parked replies wait for committed to reach them, in order of offset.
-	parked   []parked
-	sessions map[model.BrokerID]*session
+	parked    []parked
+	sessions  map[model.BrokerID]*session
+	inherited inherited
 }
 
 // proposal is an append that the shell has not reported back.

@@ -182,9 +182,7 @@ func (m *Machine) depart(id, crashed model.BrokerID) []record.Record {
 				continue
 			}
 			if crashed == id && len(p.Replicas) == 1 {
-				again := record.NewPartitionChange(int32(n), t.ID)
-				again.Leader = p.Leader
-				records = append(records, again)
+				records = appendChange(records, leadAgain(t, int32(n)))
 				continue
 			}
 			c := m.change(t, int32(n))
@@ -194,6 +192,16 @@ func (m *Machine) depart(id, crashed model.BrokerID) []record.Record {
 		}
 	}
 	return records
+}
+
+// leadAgain gives a partition's leader the next leader epoch; one without a leader gets it when it is elected.
+func leadAgain(t *image.Topic, n int32) *record.PartitionChange {
+	if t.Partitions[n].Leader == model.NoBroker {
+		return nil
+	}
+	again := record.NewPartitionChange(n, t.ID)
+	again.Leader = t.Partitions[n].Leader
+	return again
 }
 
 func appendChange(records []record.Record, r *record.PartitionChange) []record.Record {

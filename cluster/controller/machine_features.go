@@ -41,7 +41,7 @@ func (m *Machine) updateFeatures(r *kmsg.UpdateFeaturesRequest) outcome {
 		if err != nil {
 			code, _ := kerr.Of(err)
 			err = fail(code, fmt.Sprintf("The update failed for all features since the following feature had an error: %v", err))
-			resp.ErrorCode, resp.ErrorMessage = codeOf(err), message(err)
+			resp.ErrorCode, resp.ErrorMessage, resp.Results = codeOf(err), message(err), nil
 			return outcome{response: resp}
 		}
 		if change != nil {

@@ -56,22 +56,44 @@ func (m *Machine) change(t *image.Topic, n int32) *change {
 	p := t.Partitions[n]
 	c := &change{
 		topic: t, n: n, now: p, isr: p.ISR, replicas: p.Replicas, adding: p.Adding, removing: p.Removing,
-		live: m.active, crashed: model.NoBroker, minISR: m.minISR(m.current, t.Name),
+		live: m.active, crashed: model.NoBroker, minISR: m.minISR(t.Name),
 		elr: m.current.Feature(image.ELRVersionFeature) > 0, recovery: p.LeaderRecoveryState, directoryOf: m.directoryOf,
 	}
-	if m.options.Rules.TopicValue(m.current, t.Name, uncleanKey) == "true" {
+	if m.topicValue(t.Name, uncleanKey) == "true" {
 		c.election = electUnclean
 	}
 	return c
 }
 
 // minISR is the configured number; what counts is never more than there are replicas.
-func (m *Machine) minISR(i *image.Image, topic string) int {
-	n, err := strconv.Atoi(m.options.Rules.TopicValue(i, topic, minISRKey))
+func (m *Machine) minISR(topic string) int {
+	n, err := strconv.Atoi(m.topicValue(topic, minISRKey))
 	if err != nil {
 		return 1
 	}
 	return n
+}
+
+// inherited is what topics without an override of their own have, as of an image: a broker's departure asks for every
+// topic of the cluster.
+type inherited struct {
+	of     *image.Image
+	values map[string]string
+}
+
+func (m *Machine) topicValue(topic, key string) string {
+	if _, own := m.current.Config(image.ConfigResource{Type: image.TopicResource, Name: topic}).Get(key); own {
+		return m.options.Rules.TopicValue(m.current, topic, key)
+	}
+	if m.inherited.of != m.current {
+		m.inherited = inherited{m.current, map[string]string{}}
+	}
+	value, ok := m.inherited.values[key]
+	if !ok {
+		value = m.options.Rules.TopicValue(m.current, topic, key)
+		m.inherited.values[key] = value
+	}
+	return value
 }
 
 // record gives the change, or nil when the partition is as it should be.
