@@ -42,7 +42,7 @@ type DirtyBudget struct {
 
 const (
 	// leastShare keeps many busy logs from syncing for little; a start reads it in well under a millisecond.
-	leastShare = 512 << 10
+	leastShare = 256 << 10
 	// quietShare is synced when it is old, less is left to the kernel.
 	quietShare = 64 << 10
 	quietMs    = 60_000

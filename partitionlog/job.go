@@ -191,8 +191,9 @@ func (l *Log) appended(j *Job) {
 		l.setMarks(nil)
 		j.seg.written = true
 	}
-	invariant.Check(l.segments[l.visible-1] == j.seg && l.size == j.pos,
-		"%s: appends are done in the order they were staged (position %d, expected %d)", l.tp, j.pos, l.size)
+	if l.segments[l.visible-1] != j.seg || l.size != j.pos { // asked here, since the arguments below allocate
+		invariant.Check(false, "%s: appends are done in the order they were staged (position %d, expected %d)", l.tp, j.pos, l.size)
+	}
 	l.addMark(mark{l.end, j.pos})
 	l.size += int64(len(j.data))
 	l.end = j.data.NextOffset()

@@ -163,9 +163,9 @@ type segmentWork struct {
 	txnSize int64
 }
 
-// maintainTask writes, in this order: the batches, the indexes, the names in the directory, the snapshots, the leader
-// epochs. Only then may the recovery point move. Snapshots are not synced: each carries a checksum, and without it a
-// recovery replays from an older one.
+// maintainTask writes, in this order: the batches, the indexes, the names in the directory, the leader epochs, the
+// snapshots. A snapshot that is there shows a recovery that all before it is durable (loader.trust). It is not synced
+// itself: it carries a checksum, and without it a recovery goes back to an older one.
 type maintainTask struct {
 	dir       *directory
 	segments  []segmentWork
@@ -189,13 +189,13 @@ func (t *maintainTask) run() error {
 			return err
 		}
 	}
-	for _, s := range t.snapshots {
-		if err := writeSnapshot(t.dir, s); err != nil {
+	if t.epochsDue {
+		if err := checkpoint.WriteEpochs(t.dir.fs, t.dir.file(checkpoint.LeaderEpochs), t.epochs); err != nil {
 			return err
 		}
 	}
-	if t.epochsDue {
-		if err := checkpoint.WriteEpochs(t.dir.fs, t.dir.file(checkpoint.LeaderEpochs), t.epochs); err != nil {
+	for _, s := range t.snapshots {
+		if err := writeSnapshot(t.dir, s); err != nil {
 			return err
 		}
 	}

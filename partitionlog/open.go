@@ -79,7 +79,8 @@ type loader struct {
 	bases     []model.Offset // of the .log files, rising
 	snapshots []model.Offset // rising
 	present   map[fileID]fs.DirEntry
-	unsynced  int64 // bytes behind the recovery point
+	trusted   model.Offset // before it nothing is checked
+	unsynced  int64        // bytes behind it
 	// replayFrom is where the producers have to be replayed from at the latest: a transaction index is damaged there.
 	replayFrom model.Offset
 	// noEpochs tells that leader epochs have to be gathered from all batches.
@@ -88,6 +89,9 @@ type loader struct {
 
 func (ld *loader) load(names []fs.DirEntry) error {
 	if err := ld.list(names); err != nil {
+		return err
+	}
+	if err := ld.trust(); err != nil {
 		return err
 	}
 	if err := ld.readEpochs(); err != nil {

@@ -15,10 +15,7 @@ import (
 
 // loadSegments opens the segments in order. Those before the recovery point are taken as they are; the rest is read.
 func (ld *loader) loadSegments() error {
-	trusted := ld.params.RecoveryPoint
-	if ld.params.Clean {
-		trusted = math.MaxInt64
-	}
+	trusted := ld.trusted
 	for i, base := range ld.bases {
 		s, err := ld.openSegment(base)
 		if err != nil {
@@ -46,9 +43,43 @@ func (ld *loader) loadSegments() error {
 	return nil
 }
 
-// synced tells whether everything before an offset was synced once: a snapshot is written only after that, whatever
-// the checkpointed recovery point knows of it. A gap before the offset then comes from a cleaner, or from a leader whose
-// log had one; else the disk took a later segment before the end of an earlier one.
+// trust finds the offset before which batches and index entries need no check. A producer snapshot is as good as the
+// checkpointed recovery point, and newer: it is written only after everything before it was synced. That is so here,
+// while Kafka writes one when it rolls and syncs later; a log that Kafka left open is known by the zeros that it
+// keeps at the end of the active segment's indexes.
+func (ld *loader) trust() error {
+	ld.trusted = ld.params.RecoveryPoint
+	switch {
+	case ld.params.Clean:
+		ld.trusted = math.MaxInt64
+		return nil
+	case len(ld.snapshots) == 0 || len(ld.bases) == 0:
+		return nil
+	}
+	last := ld.bases[len(ld.bases)-1]
+	for x, width := range map[suffix]int64{suffixIndex: offsetEntrySize, suffixTimeIndex: timeEntrySize} {
+		size := ld.sizeOf(last, x)
+		if size < width {
+			continue
+		}
+		var e entry
+		err := ld.env.Files.once(ld.dir, fileID{offset: last, suffix: x}, os.O_RDONLY, func(f vfs.File) error {
+			return readFull(f, e[:width], size/width*width-width)
+		})
+		if err != nil {
+			return err
+		}
+		if e == (entry{}) {
+			return nil
+		}
+	}
+	ld.trusted = max(ld.trusted, ld.snapshots[len(ld.snapshots)-1])
+	return nil
+}
+
+// synced tells whether everything before an offset was synced once, as a snapshot behind it shows. A gap before the
+// offset then comes from a cleaner, or from a leader whose log had one; else the disk took a later segment before the
+// end of an earlier one.
 func (ld *loader) synced(before model.Offset) bool {
 	n := len(ld.snapshots)
 	return n > 0 && ld.snapshots[n-1] >= before

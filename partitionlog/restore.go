@@ -28,7 +28,7 @@ func (ld *loader) readEpochs() (err error) {
 	if !ld.params.Clean {
 		// The batches behind the recovery point tell their epochs; the file may be ahead of them, or of a history that
 		// an earlier crash took back.
-		ld.epochs, ld.epochsDirty = ld.epochs.TruncateEnd(ld.params.RecoveryPoint)
+		ld.epochs, ld.epochsDirty = ld.epochs.TruncateEnd(ld.trusted)
 	}
 	return err
 }
@@ -70,9 +70,9 @@ func (ld *loader) place() {
 	}
 	ld.start, ld.next, ld.visible = start, ld.end, len(ld.segments)
 	ld.hw = min(max(ld.params.HighWatermark, start), ld.end)
-	ld.recovered = min(max(ld.params.RecoveryPoint, first), ld.end)
-	if ld.params.Clean && ld.report.Reason == nil {
-		ld.recovered, ld.unsynced = ld.end, 0
+	ld.recovered = min(max(ld.trusted, first), ld.end)
+	if ld.params.Clean && ld.report.Reason != nil {
+		ld.recovered = min(max(ld.params.RecoveryPoint, first), ld.end)
 	}
 	ld.flushed = ld.recovered
 	for _, cut := range []func(checkpoint.Epochs) (checkpoint.Epochs, bool){
