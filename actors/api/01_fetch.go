@@ -88,14 +88,14 @@ func (op *fetchOp) Poll(last bool, wake func()) (*Payload, bool) {
 	if !enough && !last {
 		op.release()
 		op.set.putBack(op.unsettled(parts), true)
-		op.set.arm(parts, op.session == nil)
+		op.set.arm(op.request.Cause, parts, op.session == nil)
 		return nil, false
 	}
 	if op.session != nil {
-		op.set.arm(parts, false)
+		op.set.arm(op.request.Cause, parts, false)
 		op.requeue(parts)
 	}
-	if op.warming = op.node.warm(op.results, wake); op.warming != nil && !op.warming.done() {
+	if op.warming = op.node.warm(op.request.Cause, op.results, wake); op.warming != nil && !op.warming.done() {
 		return nil, false
 	}
 	return op.give(), true
@@ -178,7 +178,19 @@ func (op *fetchOp) give() *Payload {
 	} else if op.incremental {
 		op.results = op.session.changed(op.results)
 	}
+	op.count()
 	return encodeFetch(op)
+}
+
+// count counts what is answered.
+func (op *fetchOp) count() {
+	for i := range op.results {
+		t := op.results[i].part.traffic
+		if t == nil {
+			t = op.node.Stats.Elsewhere()
+		}
+		t.fetched(op.results[i].code, op.results[i].region.Len)
+	}
 }
 
 // release lets go of the regions that were read.

@@ -50,7 +50,7 @@ func (n *Node) readPartition(p *fetchPart, lim *fetchLimits) fetchResult {
 		return res
 	}
 	if h != p.handle {
-		p.handle, p.watch = h, unwatched
+		p.handle, p.watch, p.traffic = h, unwatched, n.Stats.Topic(p.name)
 	}
 	view, code := leaderView(h, p.leaderEpoch)
 	if code != kerr.None {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"troupe/actors/replica"
+	"troupe/actors/trace"
 	"troupe/internal/model"
 )
 
@@ -21,9 +22,10 @@ type fetchPart struct {
 	leaderEpoch      model.LeaderEpoch // -1 skips the check
 	lastFetchedEpoch model.LeaderEpoch // -1 skips the check
 
-	handle *replica.Handle
-	watch  watchState
-	seen   model.Offset // high watermark of the view last read
+	handle  *replica.Handle
+	traffic *Traffic // of the topic; nil until there is a handle
+	watch   watchState
+	seen    model.Offset // high watermark of the view last read
 
 	// What the session's client was last told, to leave out what did not change (KIP-227).
 	toldHighWatermark, toldLogStart model.Offset
@@ -44,9 +46,11 @@ const (
 // fetchSet is the partitions of a fetch or of a session, with a queue of those worth looking at. What did not change
 // since it was last read empty is not in the queue, so that a poll costs what changed, not what is subscribed to.
 //
-// Replicas call Changed from their own goroutines; everything else is called by one request at a time, which the
-// ordering key of the session sees to.
+// Replicas call Changed from their own goroutines; everything else is called by one request at a time, which holds
+// exclusive: the ordering key of a session sees to it on one connection, but a client may use its session on two.
 type fetchSet struct {
+	exclusive sync.Mutex
+
 	mu    sync.Mutex
 	parts []*fetchPart // by watch key
 	queue []*fetchPart
@@ -130,8 +134,8 @@ func (s *fetchSet) Changed(key uint64) {
 	}
 }
 
-// arm watches the partitions that are not watched yet.
-func (s *fetchSet) arm(parts []*fetchPart, once bool) {
+// arm watches the partitions that are not watched yet, for a request of that trace.
+func (s *fetchSet) arm(cause trace.Context, parts []*fetchPart, once bool) {
 	for _, p := range parts {
 		if p.handle == nil || p.gone {
 			continue
@@ -146,9 +150,16 @@ func (s *fetchSet) arm(parts []*fetchPart, once bool) {
 		}
 		s.mu.Unlock()
 		if fresh {
-			p.handle.Send(&replica.Watch{Watcher: s, Key: p.key, Seen: p.seen, Once: once})
+			p.handle.SendCaused(cause, &replica.Watch{Watcher: s, Key: p.key, Seen: p.seen, Once: once})
 		}
 	}
+}
+
+// bind points a partition to the replica that is here now; watches of another one are void.
+func (s *fetchSet) bind(p *fetchPart, h *replica.Handle) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.handle, p.watch = h, unwatched
 }
 
 // drop takes a partition out.

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"troupe/actors/disk"
+	"troupe/actors/trace"
 )
 
 // warming counts the cold reads that a reply waits for, so that the connection's sendfile meets no disk wait.
@@ -25,7 +26,7 @@ func (w *warming) finished(error) {
 const probeStep = 256 << 10
 
 // warm asks the cold lanes for the regions that are not in the page cache; nil when all are.
-func (n *Node) warm(results []fetchResult, wake func()) *warming {
+func (n *Node) warm(cause trace.Context, results []fetchResult, wake func()) *warming {
 	var w *warming
 	for i := range results {
 		res := &results[i]
@@ -37,7 +38,7 @@ func (n *Node) warm(results []fetchResult, wake func()) *warming {
 			w.left.Store(1)
 		}
 		w.left.Add(1)
-		res.part.handle.Dir.ColdLane(res.part.handle.TP).Send(&disk.Warm{
+		res.part.handle.Dir.ColdLane(res.part.handle.TP).SendCaused(cause, &disk.Warm{
 			File: res.region.File, Pos: res.region.Pos, Len: res.region.Len, Done: w.finished,
 		})
 	}

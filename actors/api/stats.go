@@ -1,28 +1,39 @@
 package api
 
 import (
+	"maps"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"troupe/codec/batch"
+	"troupe/codec/kerr"
+	"troupe/internal/histogram"
 )
 
-// Stats counts what the broker's metrics tell of requests (facts/metrics.csv). All counters only grow.
+// Stats counts what the broker's metrics tell of requests and topics (facts/metrics.csv). Its methods are safe for
+// concurrent use; those that a request passes through do not allocate.
 type Stats struct {
-	MessagesIn, BytesIn, BytesOut, BytesRejected atomic.Int64
-	FailedProduce, FailedFetch                   atomic.Int64
-	requests                                     [keyMax]atomic.Pointer[RequestStats]
+	requests [keyMax]atomic.Pointer[RequestStats]
+
+	// topics is replaced whole when one comes or goes.
+	topics atomic.Pointer[map[string]*Traffic]
+	mu     sync.Mutex // orders the replacements, and keeps sums whole
+	// rest counts for topics above TopicBudget and for those that are not here; former for deleted ones.
+	rest, former Traffic
 }
 
 // keyMax is above every API key.
 const keyMax = 128
 
-// timeBuckets are powers of two of 64 µs: the first holds what took less, the last what took more than two minutes.
-const timeBuckets = 22
+// TopicBudget is how many topics are counted apart: a client that creates topics without end costs the broker and its
+// Prometheus no series without end.
+const TopicBudget = 1000
 
-// RequestStats counts the requests of one API by version, and their times from arrival to written reply.
+// RequestStats counts the requests of one API.
 type RequestStats struct {
 	ByVersion [32]atomic.Int64
-	Buckets   [timeBuckets]atomic.Int64
-	SumNanos  atomic.Int64
+	Times     histogram.Histogram // from the arrival of the request to the end of writing the reply
 }
 
 // Observe counts an answered request.
@@ -33,20 +44,130 @@ func (s *Stats) Observe(h *Handler, version int16, took time.Duration) {
 		r = s.requests[h.Key].Load()
 	}
 	r.ByVersion[version&31].Add(1)
-	r.Buckets[bucketOf(took)].Add(1)
-	r.SumNanos.Add(int64(took))
+	r.Times.Observe(took)
 }
 
 // Requests gives the counters of an API, nil before its first request.
 func (s *Stats) Requests(key int16) *RequestStats { return s.requests[key].Load() }
 
-func bucketOf(d time.Duration) int {
-	b := 0
-	for limit := BucketLimit(0); d >= limit && b < timeBuckets-1; limit *= 2 {
-		b++
-	}
-	return b
+// Traffic counts what clients moved into and out of a topic. All counters only grow.
+type Traffic struct {
+	MessagesIn, BytesIn, BytesOut  atomic.Int64
+	BytesRejected                  atomic.Int64 // of batches that break a rule
+	CorruptBatches                 atomic.Int64
+	ProduceRequests, FetchRequests atomic.Int64 // one a partition, as Kafka counts
+	FailedProduce, FailedFetch     atomic.Int64 // failures that are not answered with a code every client expects
 }
 
-// BucketLimit is the time below which bucket i counts, and above that of bucket i-1.
-func BucketLimit(i int) time.Duration { return 64 * time.Microsecond << i }
+// Topic gives the counters of a topic that this broker has.
+func (s *Stats) Topic(name string) *Traffic {
+	if known := s.topics.Load(); known != nil {
+		if t := (*known)[name]; t != nil {
+			return t
+		}
+	}
+	return s.newTopic(name)
+}
+
+func (s *Stats) newTopic(name string) *Traffic {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.known()
+	if t := known[name]; t != nil {
+		return t
+	}
+	if len(known) >= TopicBudget {
+		return &s.rest
+	}
+	next := make(map[string]*Traffic, len(known)+1)
+	maps.Copy(next, known)
+	next[name] = &Traffic{}
+	s.topics.Store(&next)
+	return next[name]
+}
+
+// Elsewhere gives the counters of all topics that have none of their own.
+func (s *Stats) Elsewhere() *Traffic { return &s.rest }
+
+func (s *Stats) known() map[string]*Traffic {
+	if p := s.topics.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// Topics gives the counters by topic; the map is not to be changed.
+func (s *Stats) Topics() map[string]*Traffic { return s.known() }
+
+// Total sums up all topics, those that are gone too.
+func (s *Stats) Total() *Traffic {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sum := &Traffic{}
+	sum.add(&s.rest)
+	sum.add(&s.former)
+	for _, t := range s.known() {
+		sum.add(t)
+	}
+	return sum
+}
+
+// Forget ends the counting of topics that are gone; the total keeps what they had.
+func (s *Stats) Forget(gone func(topic string) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept := maps.Clone(s.known())
+	maps.DeleteFunc(kept, func(name string, t *Traffic) bool {
+		if !gone(name) {
+			return false
+		}
+		s.former.add(t)
+		return true
+	})
+	if len(kept) < len(s.known()) {
+		s.topics.Store(&kept)
+	}
+}
+
+func (t *Traffic) add(o *Traffic) {
+	t.MessagesIn.Add(o.MessagesIn.Load())
+	t.BytesIn.Add(o.BytesIn.Load())
+	t.BytesOut.Add(o.BytesOut.Load())
+	t.BytesRejected.Add(o.BytesRejected.Load())
+	t.ProduceRequests.Add(o.ProduceRequests.Load())
+	t.FetchRequests.Add(o.FetchRequests.Load())
+	t.FailedProduce.Add(o.FailedProduce.Load())
+	t.FailedFetch.Add(o.FailedFetch.Load())
+	t.CorruptBatches.Add(o.CorruptBatches.Load())
+}
+
+// produced counts one partition of a Produce. Which codes count as failures is Kafka's choice (ReplicaManager).
+func (t *Traffic) produced(code kerr.Code, records []byte) {
+	t.ProduceRequests.Add(1)
+	bytes := int64(len(records))
+	switch code {
+	case kerr.None, kerr.NotEnoughReplicasAfterAppend, kerr.RequestTimedOut: // it is in the log
+		t.BytesIn.Add(bytes)
+		t.MessagesIn.Add(int64(batch.View(records).Count()))
+	case kerr.CorruptMessage:
+		t.CorruptBatches.Add(1)
+		t.BytesRejected.Add(bytes)
+	case kerr.MessageTooLarge, kerr.RecordListTooLarge:
+		t.BytesRejected.Add(bytes)
+	case kerr.InvalidRecord, kerr.InvalidTimestamp, kerr.UnsupportedCompressionType:
+		t.BytesRejected.Add(bytes)
+		t.FailedProduce.Add(1)
+	case kerr.UnknownTopicOrPartition, kerr.UnknownTopicID, kerr.NotLeaderOrFollower, kerr.KafkaStorageError:
+	default:
+		t.FailedProduce.Add(1)
+	}
+}
+
+// fetched counts one partition of a Fetch.
+func (t *Traffic) fetched(code kerr.Code, bytes int64) {
+	t.FetchRequests.Add(1)
+	t.BytesOut.Add(bytes)
+	if code == kerr.UnknownServerError || code == kerr.CorruptMessage {
+		t.FailedFetch.Add(1)
+	}
+}

@@ -99,9 +99,9 @@ func (a *Actor) stage(r *round, ap *quorum.Append) bool {
 }
 
 func (a *Actor) onLane(ctx *kit.Context, r *round, name string, do func() error) {
-	self := ctx.Self()
+	self, cause := ctx.Self(), ctx.Cause()
 	ctx.Send(a.deps.Dir.Lane(disk.Metadata), &disk.Task{
-		Name: name, Do: do, Done: func(err error) { self.Send(&written{r, err}) },
+		Name: name, Do: do, Done: func(err error) { self.SendCaused(cause, &written{r, err}) },
 	})
 }
 
@@ -173,9 +173,9 @@ func (a *Actor) apply(ctx *kit.Context, entries []quorum.Entry) {
 		a.lead(ctx, l.Epoch, next)
 	}
 	replies := a.machine.Committed(last.Offset)
-	self := ctx.Self()
+	self, cause := ctx.Self(), ctx.Cause()
 	ctx.Send(a.deps.Metadata, &metadata.Apply{
-		Delta: image.Diff(a.applied, next), Complete: a.complete, Then: func() { self.Send(&appliedImage{replies}) },
+		Delta: image.Diff(a.applied, next), Complete: a.complete, Then: func() { self.SendCaused(cause, &appliedImage{replies}) },
 	})
 	a.applied = next
 }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"troupe/actors/kit"
+	"troupe/internal/histogram"
 	"troupe/internal/invariant"
 	"troupe/internal/model"
 	"troupe/partitionlog"
@@ -35,6 +36,8 @@ type Dir struct {
 	Path string
 	ID   model.DirectoryID
 	Env  *partitionlog.Env
+	// Writes times the coalesced writes of the append lanes, Flushes the fsyncs of partition logs.
+	Writes, Flushes histogram.Histogram
 
 	metadata, fsync     kit.Ref
 	appends, cold, bulk []kit.Ref // sharded by partition

@@ -63,8 +63,7 @@ func (l *lane) Receive(ctx *kit.Context, m kit.Message) {
 		l.jobs = append(l.jobs, m.Jobs...)
 		ctx.Link(m)
 	case *Run:
-		err := l.guard(func() error { return m.Job.Run() })
-		m.Owner.Send(&Finished{Jobs: []*partitionlog.Job{m.Job}, Errs: []error{err}, Incarnation: m.Incarnation})
+		ctx.Send(m.Owner, l.run(ctx, m))
 	case *Task:
 		m.Done(l.guard(m.Do))
 	case *Warm:
@@ -72,8 +71,17 @@ func (l *lane) Receive(ctx *kit.Context, m kit.Message) {
 	}
 }
 
+func (l *lane) run(ctx *kit.Context, m *Run) *Finished {
+	began := ctx.Now()
+	err := l.guard(m.Job.Run)
+	if m.Job.Kind == partitionlog.KindFsync {
+		l.dir.Flushes.Observe(ctx.Now().Sub(began))
+	}
+	return &Finished{Jobs: []*partitionlog.Job{m.Job}, Errs: []error{err}, Incarnation: m.Incarnation}
+}
+
 // EndBatch writes what one mailbox swap brought and answers each owner.
-func (l *lane) EndBatch(*kit.Context) {
+func (l *lane) EndBatch(ctx *kit.Context) {
 	if len(l.waiting) == 0 {
 		return
 	}
@@ -84,7 +92,9 @@ func (l *lane) EndBatch(*kit.Context) {
 			errs[i] = ErrFenced
 		}
 	} else {
+		began := ctx.Now()
 		errs = partitionlog.RunAppends(l.jobs)
+		l.dir.Writes.Observe(ctx.Now().Sub(began))
 		for _, err := range errs {
 			l.judge(err)
 		}
@@ -92,7 +102,7 @@ func (l *lane) EndBatch(*kit.Context) {
 	at := 0
 	for i, a := range l.waiting {
 		n := len(a.Jobs)
-		a.Owner.Send(&Finished{Jobs: a.Jobs, Errs: errs[at : at+n : at+n], Incarnation: a.Incarnation})
+		ctx.SendFor(a, a.Owner, &Finished{Jobs: a.Jobs, Errs: errs[at : at+n : at+n], Incarnation: a.Incarnation})
 		at += n
 		l.waiting[i] = nil
 	}

@@ -75,13 +75,13 @@ func (a *Actor) host(ctx *kit.Context, tp model.TopicPartition, id model.TopicID
 		opened = a.deps.Opened
 	}
 	h := replica.NewHandle(tp, id, dir, cfg)
-	app, self := a.current, ctx.Self()
+	app, self, cause := a.current, ctx.Self(), ctx.Cause()
 	app.left++
 	a.deps.Replicas.Put(h)
 	ctx.Send(a.shard(tp), &replica.Host{
 		Handle: h, Lead: a.lead(p), Fresh: !old, Clean: a.deps.Clean && old,
 		RecoveryPoint: found.RecoveryPoint, LogStart: found.LogStart, HighWatermark: found.HighWatermark, Opened: opened,
-		Done: func() { self.Send(&hosted{app}) },
+		Done: func() { self.SendCaused(cause, &hosted{app}) },
 	})
 }
 

@@ -35,6 +35,7 @@ func (a *actor) append(ctx *kit.Context, m *Append) {
 	}
 	if job != nil {
 		a.appends = append(a.appends, job)
+		ctx.Link(m)
 	}
 	w.Next = staged.LastOffset + 1
 	w.Result.BaseOffset, w.Result.LogAppendTime = staged.BaseOffset, staged.LogAppendMs

@@ -8,6 +8,7 @@ import (
 
 	"troupe/actors/disk"
 	"troupe/actors/kit"
+	"troupe/actors/trace"
 	"troupe/internal/model"
 	"troupe/partitionlog"
 )
@@ -43,9 +44,12 @@ func NewHandle(tp model.TopicPartition, id model.TopicID, dir *disk.Dir, cfg *Co
 }
 
 // Send passes a message to the replica's actor; one that is not spawned yet fails the message.
-func (h *Handle) Send(m kit.Message) {
+func (h *Handle) Send(m kit.Message) { h.SendCaused(trace.Context{}, m) }
+
+// SendCaused is Send within the trace of a request.
+func (h *Handle) SendCaused(cause trace.Context, m kit.Message) {
 	if ref := h.actor.Load(); ref != nil {
-		ref.Send(m)
+		ref.SendCaused(cause, m)
 		return
 	}
 	if f, ok := m.(kit.Failable); ok {
