@@ -45,6 +45,7 @@ type produceOp struct {
 
 type producePart struct {
 	topic, partition int // indexes into the request
+	traffic          *Traffic
 	result           replica.AppendResult
 	refused          []batch.RecordError
 }
@@ -95,6 +96,7 @@ func (op *produceOp) start(at int, topic string, code kerr.Code, deadline time.T
 	if acks != acksNone && acks != acksLeader && acks != acksAll {
 		code = kerr.InvalidRequiredAcks
 	}
+	op.parts[at].traffic = op.node.Stats.Elsewhere()
 	if code != kerr.None {
 		op.reject(at, code, "")
 		return
@@ -104,19 +106,26 @@ func (op *produceOp) start(at int, topic string, code kerr.Code, deadline time.T
 		op.reject(at, op.node.absentPartition(topic, part.Partition), "")
 		return
 	}
+	op.parts[at].traffic = op.node.Stats.Topic(topic)
 	v, err := op.checkBatch(h, part.Records, at)
 	if err != nil {
 		op.AppendDone(at, refused(h, err))
 		return
 	}
-	h.Send(&replica.Append{
+	h.SendCaused(op.request.Cause, &replica.Append{
 		Batch: v, AllAcks: acks == acksAll, Version: op.request.Version, Deadline: deadline, Sink: op, Index: at,
 	})
 }
 
 // AppendDone takes one partition's result.
 func (op *produceOp) AppendDone(at int, r replica.AppendResult) {
-	op.parts[at].result = r
+	part := &op.parts[at]
+	part.result = r
+	records := op.body.Topics[part.topic].Partitions[part.partition].Records
+	part.traffic.produced(r.Code, records)
+	if r.BytesHeld {
+		op.request.Slot.KeepBytes()
+	}
 	op.finish()
 }
 

@@ -50,6 +50,9 @@ type Slot interface {
 	Nothing()
 	// Hangup closes the connection after the replies before this one.
 	Hangup(reason string)
+	// KeepBytes says, before the request is answered, that its frame may be read after that: by a disk lane that has
+	// not come to a write whose producer was sent away. The frame is not used again then.
+	KeepBytes()
 }
 
 // Deferred is a reply that may have to wait: a long poll. The connection's writer polls it when its turn has come,

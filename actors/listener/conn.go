@@ -20,22 +20,25 @@ const inFlightMax = 1024
 // conn is one connection: a reader and a writer goroutine that exchange messages with actors. Requests are worked on
 // concurrently, where their ordering keys allow; replies go out in request order.
 //
-// Invariants: the queue holds the requests that are not answered yet, in order of arrival; what a request holds (credits,
-// chunk, regions) is let go exactly once, by the writer when it took the request off the queue, or by complete and
-// teardown when the connection is gone.
+// Invariants (docs/invariants.md, connections): the queue holds the requests that are not answered yet, in order of
+// arrival; what a request holds (credits, chunk, regions) is let go exactly once: by the writer when it took the request
+// up to answer it, by complete when the connection was gone by then, else by teardown.
 type conn struct {
 	deps    *Deps
 	name    string // in traces
 	net     net.Conn
 	client  *api.Client
 	credits *kit.Credits
-	active  atomic.Int64 // unix seconds of the last read or write
+	active  atomic.Int64 // of the last read or write, as Deps.age
+	// handling is the request that has its credits and is not yet its handler's alone; the reader's field.
+	handling *pending
 
 	mu       sync.Mutex
 	queue    []*pending
 	head     int
 	closed   bool // no more replies are sent
 	draining bool // no more requests are read
+	unsent   bool // replies left the queue that are not written yet
 	// answering is the head of the queue while the writer makes its reply; the writer lets go of it.
 	answering *pending
 	wake      chan struct{} // to the writer: the head changed; capacity 1
@@ -52,12 +55,17 @@ func newConn(d *Deps, nc net.Conn, client *api.Client) *conn {
 	return c
 }
 
-func (c *conn) touch() { c.active.Store(time.Now().Unix()) }
+func (c *conn) touch() { c.active.Store(int64(c.deps.age(c.deps.Node.Clock.Now()))) }
 
-// complete takes a request's outcome and wakes the writer when it is that request's turn.
+// complete takes a request's outcome and wakes the writer when it is that request's turn. A second outcome is dropped.
 func (c *conn) complete(p *pending, set func()) {
 	c.mu.Lock()
+	if p.state != working {
+		c.mu.Unlock()
+		return
+	}
 	set()
+	p.stampAnswered()
 	closed, first := c.closed, c.head < len(c.queue) && c.queue[c.head] == p
 	c.mu.Unlock()
 	if closed {
@@ -82,11 +90,28 @@ func (c *conn) signal() {
 // letGo gives back what a request holds.
 func (c *conn) letGo(p *pending) {
 	if p.chunk != nil {
-		p.chunk.release()
+		if !p.keepBytes.Load() {
+			p.chunk.release()
+		}
 		p.chunk = nil
 	}
 	c.credits.Release(p.size)
 	c.deps.Credits.Release(p.size)
+	p.span.End()
+}
+
+// dropHandled ends the request that the reader panicked on. When its handler had it, an actor may have got a part of
+// its bytes: they are left to the collector.
+func (c *conn) dropHandled() {
+	p := c.handling
+	switch {
+	case p == nil:
+	case !p.admitted:
+		c.letGo(p)
+	default:
+		p.KeepBytes()
+		p.Hangup("its handler panicked")
+	}
 }
 
 // read is the reader goroutine: it cuts frames, decodes them and hands requests to their handlers.
@@ -156,16 +181,19 @@ func (c *conn) request(ch *chunk, b []byte) error {
 		ch.release()
 		return err
 	}
+	c.handling = p
 	req, err := c.decode(p, &h, body)
+	if err == nil && !c.admit(p) {
+		err = net.ErrClosed
+	}
 	if err != nil {
+		c.handling = nil
 		c.letGo(p)
 		return err
 	}
-	if !c.admit(p) {
-		c.letGo(p)
-		return net.ErrClosed
-	}
+	p.span.Admitted(p.received)
 	c.deps.Node.Handle(req)
+	c.handling = nil
 	return nil
 }
 
@@ -192,6 +220,7 @@ func (c *conn) admit(p *pending) bool {
 		return false
 	}
 	c.queue = append(c.queue, p)
+	p.admitted = true
 	return true
 }
 
@@ -241,7 +270,7 @@ func (c *conn) teardown() {
 func (c *conn) drain() {
 	c.mu.Lock()
 	c.draining = true
-	idle := c.head == len(c.queue)
+	idle := c.head == len(c.queue) && !c.unsent
 	c.mu.Unlock()
 	_ = c.net.SetReadDeadline(time.Unix(1, 0)) // ends the reader's wait
 	if idle {

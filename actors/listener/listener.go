@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,9 +42,18 @@ type Deps struct {
 	connections atomic.Int64
 	ids         atomic.Uint64
 	mu          sync.Mutex
+	born        sync.Once
+	birth       time.Time       // ages count from here, by the monotonic clock
+	stopped     map[string]bool // listeners that take no more connections
 	open        map[*conn]struct{}
 	perHost     map[string]int
 	empty       chan struct{} // closed when the last connection is; nil while nobody waits
+}
+
+// age is the time since the first connection: a wall clock that is set makes nobody idle.
+func (d *Deps) age(now time.Time) time.Duration {
+	d.born.Do(func() { d.birth = now })
+	return now.Sub(d.birth)
 }
 
 // Connections is how many are open.
@@ -54,6 +65,8 @@ func (d *Deps) enter(c *conn) string {
 	defer d.mu.Unlock()
 	host := c.client.Host
 	switch {
+	case d.stopped[c.client.Listener]:
+		return "the broker stops"
 	case len(d.open) >= d.ConnectionsMax:
 		return "max.connections is reached"
 	case d.perHost[host] >= d.PerAddressMax(host):
@@ -109,6 +122,27 @@ func (d *Deps) Drained(ctx context.Context) error {
 	}
 }
 
+// stop refuses what a listener still accepts from now on, and gives the connections that it has.
+func (d *Deps) stop(listener string) []*conn {
+	d.mu.Lock()
+	if d.stopped == nil {
+		d.stopped = make(map[string]bool)
+	}
+	d.stopped[listener] = true
+	d.mu.Unlock()
+	return d.all(listener)
+}
+
+// Cut closes every connection at once.
+func (d *Deps) Cut() {
+	d.mu.Lock()
+	cs := slices.Collect(maps.Keys(d.open))
+	d.mu.Unlock()
+	for _, c := range cs {
+		c.teardown()
+	}
+}
+
 // all copies the open connections of one listener.
 func (d *Deps) all(listener string) []*conn {
 	d.mu.Lock()
@@ -127,18 +161,26 @@ func (c *conn) guard(name string, run func()) {
 	defer func() {
 		if v := recover(); v != nil {
 			c.deps.Log.Error("connection panicked", "goroutine", name, "client", c.client.Host, "panic", v, "stack", string(debug.Stack()))
+			if name == readerName {
+				c.dropHandled()
+			}
 			c.teardown()
 		}
 	}()
 	run()
 }
 
-// Actor is one listener: it owns the socket that was bound before, closes idle connections and drains at the end.
+const readerName, writerName = "reader", "writer"
+
+// Actor is one listener: it owns the socket that was bound before, closes idle connections and drains at the end. It is
+// the same instance in every incarnation.
 type Actor struct {
 	Deps       *Deps
 	Name       string
 	Controller bool
 	Socket     net.Listener
+
+	accepting bool
 }
 
 type sweep struct{}
@@ -147,7 +189,10 @@ func (*sweep) MessageKind() string { return "listener.sweep" }
 
 // Start begins to accept.
 func (a *Actor) Start(ctx *kit.Context) {
-	go a.accept()
+	if !a.accepting {
+		a.accepting = true
+		go a.accept()
+	}
 	ctx.After(a.sweepEvery(), &sweep{})
 }
 
@@ -160,9 +205,12 @@ func (a *Actor) Receive(ctx *kit.Context, m kit.Message) {
 	if _, ok := m.(*sweep); !ok {
 		return
 	}
-	before := ctx.Now().Add(-a.Deps.IdleMax).Unix()
+	if a.Deps.IdleMax <= 0 { // never
+		return
+	}
+	before := a.Deps.age(ctx.Now()) - a.Deps.IdleMax
 	for _, c := range a.Deps.all(a.Name) {
-		if c.active.Load() < before {
+		if time.Duration(c.active.Load()) < before {
 			c.teardown()
 		}
 	}
@@ -172,7 +220,7 @@ func (a *Actor) Receive(ctx *kit.Context, m kit.Message) {
 // Drain stops accepting and lets every connection answer what it has read.
 func (a *Actor) Drain(ctx *kit.Context) {
 	_ = a.Socket.Close() // only stops accepting
-	for _, c := range a.Deps.all(a.Name) {
+	for _, c := range a.Deps.stop(a.Name) {
 		c.drain()
 	}
 	ctx.Drained()
@@ -231,8 +279,8 @@ func (a *Actor) serve(nc net.Conn) {
 		return
 	}
 	a.tune(nc)
-	go c.guard("reader", c.read)
-	go c.guard("writer", c.write)
+	go c.guard(readerName, c.read)
+	go c.guard(writerName, c.write)
 }
 
 func (a *Actor) tune(nc net.Conn) {

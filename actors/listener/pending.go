@@ -1,6 +1,7 @@
 package listener
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -21,12 +22,17 @@ type pending struct {
 	span        trace.Activity
 	size        int64  // credits taken
 	chunk       *chunk // nil once the body needs no bytes of the frame any more
+	keepBytes   atomic.Bool
+	admitted    bool // it was put in the queue; the reader's field
 
 	// Guarded by conn.mu.
 	state  state
 	reply  api.Body
 	later  api.Deferred
 	reason string // of a hangup
+
+	// Of a traced request: when its outcome came, and when the writer took it up.
+	answered, takenUp time.Time
 }
 
 type state uint8
@@ -53,6 +59,23 @@ func (p *pending) Nothing() { p.conn.complete(p, func() { p.state = silent }) }
 // Hangup is part of api.Slot.
 func (p *pending) Hangup(reason string) {
 	p.conn.complete(p, func() { p.state, p.reason = hangup, reason })
+}
+
+// KeepBytes is part of api.Slot.
+func (p *pending) KeepBytes() { p.keepBytes.Store(true) }
+
+// stampAnswered and stampTakenUp note times for the span of the reply, which tells how long it waited for those before
+// it, or for what a long poll waits for.
+func (p *pending) stampAnswered() {
+	if p.span.Context().Traced() {
+		p.answered = p.conn.deps.Node.Clock.Now()
+	}
+}
+
+func (p *pending) stampTakenUp() {
+	if p.span.Context().Traced() {
+		p.takenUp = p.conn.deps.Node.Clock.Now()
+	}
 }
 
 // orderKeys gives the request's ordering keys.

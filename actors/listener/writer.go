@@ -18,10 +18,11 @@ func (c *conn) write() {
 	defer w.abandon()
 	for {
 		p, st := c.first()
-		w.current = p
 		switch st {
 		case gone:
 			return
+		case now:
+			w.current = p
 		case notYet:
 			if !w.flush() {
 				return
@@ -72,6 +73,7 @@ func (c *conn) pop() bool {
 		return false
 	}
 	c.queue[c.head], c.answering = nil, nil
+	c.unsent = true
 	c.head++
 	switch {
 	case c.head == len(c.queue):
@@ -113,12 +115,14 @@ func (w *writer) answer(p *pending) bool {
 	c := w.conn
 	switch p.state {
 	case hangup:
-		w.flush()
+		if !w.flush() {
+			return false
+		}
 		c.deps.Log.Info("connection closed", "client", c.client.Host, "listener", c.client.Listener, "reason", p.reason)
 		c.teardown()
 		return false
 	case ready:
-		w.begin()
+		w.begin(p)
 		at := len(*w.out)
 		*w.out = p.reply.AppendTo(w.head(p))
 		frame.End(*w.out, at, 0)
@@ -173,7 +177,7 @@ func (w *writer) payload(p *pending, pl *api.Payload) bool {
 	w.conn.credits.Charge(n) // the regions are pinned until they are sent
 	defer w.conn.credits.Release(n)
 	defer pl.Sent()
-	w.begin()
+	w.begin(p)
 	at := len(*w.out)
 	*w.out = w.head(p)
 	frame.End(*w.out, at, int(n))
@@ -213,7 +217,8 @@ func (w *writer) head(p *pending) []byte {
 	return frame.AppendResponseHeader(frame.Begin(*w.out), p.handler.Key, p.version, p.correlation, nil)
 }
 
-func (w *writer) begin() {
+func (w *writer) begin(p *pending) {
+	p.stampTakenUp()
 	if w.out == nil {
 		w.out = outBuffers.Get().(*[]byte)
 	}
@@ -245,6 +250,7 @@ func (w *writer) flush() bool {
 		return false
 	}
 	c.mu.Lock()
+	c.unsent = false
 	over := c.draining && c.head == len(c.queue)
 	c.mu.Unlock()
 	if over {
@@ -256,9 +262,9 @@ func (w *writer) flush() bool {
 
 // finished ends a request whose reply has left.
 func (c *conn) finished(p *pending) {
+	p.span.Part("reply", p.answered, p.takenUp)
 	c.letGo(p)
 	c.deps.Observe(p.handler, p.version, c.deps.Node.Clock.Now().Sub(p.received))
-	p.span.End()
 }
 
 func (c *conn) fail(err error) {

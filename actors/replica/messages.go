@@ -37,6 +37,8 @@ type AppendResult struct {
 	LogAppendTime int64 // -1 unless message.timestamp.type is LogAppendTime
 	LogStart      model.Offset
 	LeaderEpoch   model.LeaderEpoch
+	// BytesHeld says that the batch may still be read by a disk lane: the answer comes before the write's end.
+	BytesHeld bool
 }
 
 // Watch asks to be told when committed data appears beyond what the watcher has seen.
