@@ -77,10 +77,13 @@ func (op *fetchOp) Deadline() time.Time { return op.deadline }
 
 // Poll reads what is there and answers when it is enough, when waiting makes no sense or at the deadline.
 func (op *fetchOp) Poll(last bool, wake func()) (*Payload, bool) {
+	op.set.exclusive.Lock()
+	defer op.set.exclusive.Unlock()
 	if op.warming != nil {
 		if !op.warming.done() {
 			return nil, false
 		}
+		op.dropOffline()
 		return op.give(), true
 	}
 	parts := op.set.take(wake)
@@ -113,7 +116,7 @@ func (op *fetchOp) read(parts []*fetchPart) bool {
 			now = true
 			continue
 		}
-		res := op.node.readPartition(p, &lim)
+		res := op.node.readPartition(op.set, p, &lim)
 		bytes += int(res.region.Len)
 		now = now || res.diverging != nil || res.code != kerr.None && !waitsBeside(res.code)
 		op.results = append(op.results, res)
@@ -193,6 +196,17 @@ func (op *fetchOp) count() {
 	}
 }
 
+// dropOffline answers for the partitions whose directory failed while their bytes were read from it.
+func (op *fetchOp) dropOffline() {
+	for i := range op.results {
+		res := &op.results[i]
+		if res.region.Len > 0 && res.part.handle.Dir.Err() != nil {
+			res.region.Release()
+			*res = fetchResult{part: res.part, code: kerr.KafkaStorageError, highWatermark: -1, lastStable: -1, start: -1}
+		}
+	}
+}
+
 // release lets go of the regions that were read.
 func (op *fetchOp) release() {
 	for i := range op.results {
@@ -203,6 +217,8 @@ func (op *fetchOp) release() {
 
 // Abandon lets go of everything when the connection is gone.
 func (op *fetchOp) Abandon() {
+	op.set.exclusive.Lock()
+	defer op.set.exclusive.Unlock()
 	op.set.disarm()
 	if op.session == nil {
 		op.set.release()

@@ -154,7 +154,7 @@ func (e *fetchEncoder) aborted(list []partitionlog.AbortedTxn) {
 
 // records writes a region into the buffer when it is small, and leaves a hole for it otherwise.
 func (e *fetchEncoder) records(res *fetchResult) {
-	n := int(res.region.Len)
+	n, begin := int(res.region.Len), len(e.dst)
 	e.length(n)
 	if n == 0 {
 		return
@@ -166,8 +166,9 @@ func (e *fetchEncoder) records(res *fetchResult) {
 	at := len(e.dst)
 	e.dst = append(e.dst, make([]byte, n)...)
 	if m, err := res.region.File.ReadAt(e.dst[at:], res.region.Pos); m < n {
-		// The bytes were there when the region was found: the segment was cut under the reader. Batches that do not
-		// parse make the client fetch again.
+		// The bytes were there when the region was found: the segment was cut under the reader, who comes again.
+		e.dst = e.dst[:begin]
+		e.length(0)
 		e.op.node.Log.Error("read of a region failed", "partition", res.part.handle.TP.String(), "err", err)
 	}
 }

@@ -37,7 +37,7 @@ type fetchLimits struct {
 }
 
 // read looks at one partition. Errors follow facts/replication.md 5 and 11.
-func (n *Node) readPartition(p *fetchPart, lim *fetchLimits) fetchResult {
+func (n *Node) readPartition(set *fetchSet, p *fetchPart, lim *fetchLimits) fetchResult {
 	res := fetchResult{part: p, highWatermark: model.NoOffset, lastStable: model.NoOffset, start: model.NoOffset}
 	if p.name == "" && p.byID {
 		if t, ok := n.Image().TopicByID(p.id); ok {
@@ -50,7 +50,8 @@ func (n *Node) readPartition(p *fetchPart, lim *fetchLimits) fetchResult {
 		return res
 	}
 	if h != p.handle {
-		p.handle, p.watch, p.traffic = h, unwatched, n.Stats.Topic(p.name)
+		set.bind(p, h)
+		p.traffic = n.Stats.Topic(p.name)
 	}
 	view, code := leaderView(h, p.leaderEpoch)
 	if code != kerr.None {

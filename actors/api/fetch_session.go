@@ -3,6 +3,7 @@ package api
 import (
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -28,7 +29,8 @@ type session struct {
 	id    int32
 	byID  bool
 	set   fetchSet
-	index map[partKey]*fetchPart
+	index map[partKey]*fetchPart // guarded by set.exclusive
+	size  atomic.Int32           // of index
 
 	// Guarded by Sessions.mu.
 	epoch    int32 // of the next request
@@ -65,7 +67,7 @@ func (s *Sessions) bind(n *Node, r *Request, op *fetchOp) kerr.Code {
 		if code != kerr.None {
 			return code
 		}
-		ss.apply(n, r, req)
+		ss.apply(r, req)
 		op.set = &ss.set
 		if ss.empty() { // a session ends with its last partition (measured)
 			s.close(ss.id)
@@ -78,9 +80,9 @@ func (s *Sessions) bind(n *Node, r *Request, op *fetchOp) kerr.Code {
 		s.close(req.SessionID)
 	}
 	ss := &session{byID: r.Version >= 13, index: make(map[partKey]*fetchPart)}
-	ss.apply(n, r, req)
+	ss.apply(r, req)
 	op.set = &ss.set
-	if req.SessionEpoch == 0 && r.Version >= 7 && len(ss.index) > 0 && s.open(ss) {
+	if req.SessionEpoch == 0 && r.Version >= 7 && !ss.empty() && s.open(ss) {
 		op.session, op.sessionID = ss, ss.id
 	}
 	return kerr.None
@@ -135,7 +137,7 @@ func (s *Sessions) evictFor(ss *session, now time.Time) bool {
 		if oldest == nil || o.lastUsed.Before(oldest.lastUsed) {
 			oldest = o
 		}
-		if smallest == nil || len(o.index) < len(smallest.index) {
+		if smallest == nil || o.size.Load() < smallest.size.Load() {
 			smallest = o
 		}
 	}
@@ -144,14 +146,14 @@ func (s *Sessions) evictFor(ss *session, now time.Time) bool {
 		return false
 	}
 	if now.Sub(oldest.lastUsed) <= sessionIdleMax {
-		if len(smallest.index) >= len(ss.index) {
+		if smallest.size.Load() >= ss.size.Load() {
 			return false
 		}
 		victim = smallest
 	}
 	delete(s.byID, victim.id)
 	s.evicted++
-	victim.set.release()
+	victim.end()
 	return true
 }
 
@@ -161,8 +163,15 @@ func (s *Sessions) close(id int32) {
 	delete(s.byID, id)
 	s.mu.Unlock()
 	if ss != nil {
-		ss.set.release()
+		ss.end()
 	}
+}
+
+// end gives up the watches of a session that has lost its place.
+func (ss *session) end() {
+	ss.set.exclusive.Lock()
+	defer ss.set.exclusive.Unlock()
+	ss.set.release()
 }
 
 // partitionKeys appends the ordering keys of a session's partitions.
@@ -173,6 +182,8 @@ func (s *Sessions) partitionKeys(id int32, dst []uint64) []uint64 {
 	if ss == nil {
 		return dst
 	}
+	ss.set.exclusive.Lock()
+	defer ss.set.exclusive.Unlock()
 	for k, p := range ss.index {
 		dst = append(dst, partitionKey(p.name, k.partition))
 	}
@@ -180,7 +191,10 @@ func (s *Sessions) partitionKeys(id int32, dst []uint64) []uint64 {
 }
 
 // apply takes over what the request adds, changes and forgets. Of a partition named twice the last mention counts.
-func (ss *session) apply(_ *Node, r *Request, req *kmsg.FetchRequest) {
+func (ss *session) apply(r *Request, req *kmsg.FetchRequest) {
+	ss.set.exclusive.Lock()
+	defer ss.set.exclusive.Unlock()
+	defer func() { ss.size.Store(int32(len(ss.index))) }()
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		for j := range t.Partitions {
@@ -208,7 +222,7 @@ func (ss *session) apply(_ *Node, r *Request, req *kmsg.FetchRequest) {
 	}
 }
 
-func (ss *session) empty() bool { return len(ss.index) == 0 }
+func (ss *session) empty() bool { return ss.size.Load() == 0 }
 
 // changed keeps the results that tell the client something new: records, an error, a diverging epoch, or a moved high
 // watermark or log start offset.

@@ -26,7 +26,7 @@ func leaderView(h *replica.Handle, epoch model.LeaderEpoch) (*partitionlog.View,
 	st, view := h.Status(), h.View()
 	known := st.LeaderEpoch != model.NoLeaderEpoch && epoch != model.NoLeaderEpoch
 	switch {
-	case !st.Online && h.Dir.Err() != nil:
+	case h.Dir.Err() != nil:
 		return nil, kerr.KafkaStorageError
 	case !st.Online || view == nil:
 		return nil, kerr.NotLeaderOrFollower
