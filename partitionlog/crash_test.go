@@ -8,7 +8,7 @@ import (
 )
 
 func TestAfterAnyPowerCutTheLogIsWhatWasSyncedAndAPrefixOfTheRest(t *testing.T) {
-	for seed := range uint64(800) {
+	for seed := range uint64(600) {
 		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			w := newWorld(t, seed)
 			for range 4 {

@@ -102,7 +102,7 @@ func (ld *loader) load(names []fs.DirEntry) error {
 	}
 	if len(ld.segments) > 0 && ld.end < ld.params.LogStart {
 		ld.damage(fmt.Errorf("%s: the log ends at %d, before its start %d", ld.tp, ld.end, ld.params.LogStart))
-		if err := ld.dropFrom(0); err != nil {
+		if err := ld.restart(); err != nil {
 			return err
 		}
 	}

@@ -342,16 +342,19 @@ func (ld *loader) dropAfter(i int) error {
 	return ld.removeSegments(ld.bases[i+1:])
 }
 
-// dropFrom removes the segments from one on, of those that are open.
-func (ld *loader) dropFrom(i int) error {
-	for _, s := range ld.segments[i:] {
-		s.file.forget()
-		s.index.release()
-		ld.total -= s.size
+// restart removes everything and begins an empty segment at the log start.
+func (ld *loader) restart() error {
+	ld.abandon()
+	ld.report.DeletedSegments += len(ld.segments)
+	ld.segments, ld.total = nil, 0
+	if err := ld.removeSegments(ld.bases); err != nil {
+		return err
 	}
-	ld.segments = ld.segments[:i]
-	ld.report.DeletedSegments += len(ld.bases) - i
-	return ld.removeSegments(ld.bases[i:])
+	base := ld.params.LogStart
+	s := newSegment(ld.env, ld.dir, base)
+	s.written = true
+	ld.bases, ld.segments, ld.end = []model.Offset{base}, []*segment{s}, base
+	return errors.Join(emptySegment(ld.dir, base), ld.env.FS.SyncDir(ld.dir.path))
 }
 
 func (ld *loader) removeSegments(bases []model.Offset) error {

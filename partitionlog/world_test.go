@@ -178,6 +178,9 @@ func (w *world) rare() bool {
 	switch w.random.IntN(3) {
 	case 0:
 		to := start + model.Offset(w.random.Int64N(int64(end-start)+1))
+		if w.left(to) < start {
+			return true // a batch in which records were deleted is not parted from
+		}
 		j := w.log.TruncateTo(to)
 		if j == nil {
 			return true
@@ -199,15 +202,19 @@ func (w *world) rare() bool {
 	return true
 }
 
-// truncated brings the truth to what was left; when the power failed within, the disk says what that is.
-func (w *world) truncated(to model.Offset, interrupted bool) {
-	left := model.Offset(0) // whole batches only
+// left is where the log ends after a truncation: it keeps whole batches.
+func (w *world) left(to model.Offset) (end model.Offset) {
 	for _, b := range w.truth {
 		if b.next <= to {
-			left = b.next
+			end = b.next
 		}
 	}
-	w.synced = min(w.synced, left)
+	return end
+}
+
+// truncated brings the truth to what was left; when the power failed within, the disk says what that is.
+func (w *world) truncated(to model.Offset, interrupted bool) {
+	w.synced = min(w.synced, w.left(to))
 	w.recoveryPoint = min(w.recoveryPoint, to)
 	w.sequences = map[model.ProducerID]*writer{} // their next batches would not fit; new epochs do
 	if interrupted {
