@@ -34,8 +34,11 @@ func (s *storage) append(entries []*raftpb.Entry) {
 	}
 	first := entries[0].GetIndex()
 	invariant.Check(first > s.start && first <= s.last()+1, "quorum: entry %d does not follow %d to %d", first, s.start, s.last())
-	keep := first - s.start - 1
-	s.entries = append(s.entries[:keep:keep], entries...)
+	if keep := first - s.start - 1; keep < uint64(len(s.entries)) {
+		// raft may still hold what Entries gave it: replaced entries are left alone.
+		s.entries = s.entries[:keep:keep]
+	}
+	s.entries = append(s.entries, entries...)
 }
 
 // compact drops the entries up to index.
