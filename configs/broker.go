@@ -144,6 +144,8 @@ type Transactions struct {
 // Admin is the port for metrics, health, profiles, actors and traces. An empty address opens none.
 type Admin struct {
 	Address string `key:"admin.address"`
+	// Panics lets fault tests make actors panic.
+	Panics bool `key:"test.panics"`
 }
 
 // Output is how the process logs: Format is logfmt or json; Level is debug, info, warn or error.

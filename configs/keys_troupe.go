@@ -4,6 +4,8 @@ package configs
 var troupeKeys = []Key{
 	{Name: "admin.address", Own: true, Type: String, Importance: Medium,
 		Doc: "HOST:PORT for metrics, health, profiles, actors and traces, open to whoever reaches it; empty opens none."},
+	{Name: "test.panics", Own: true, Type: Boolean, Default: "false", Importance: Low,
+		Doc: "For fault tests, never in production: POST /actors/panic of the admin port makes an actor of the broker panic."},
 	{Name: "log.format", Own: true, Type: String, Default: "logfmt", Valid: oneOf("logfmt", "json"), Importance: Low,
 		Doc: "Form of the lines that the process logs to its standard error."},
 	{Name: "log.level", Own: true, Type: String, Default: "info", Valid: oneOf("debug", "info", "warn", "error"), Importance: Low,
