@@ -93,7 +93,7 @@ func (n *Node) produceTopic(r *Request, t *kmsg.ProduceRequestTopic) (string, ke
 func (op *produceOp) start(at int, topic string, code kerr.Code, deadline time.Time) {
 	part := &op.body.Topics[op.parts[at].topic].Partitions[op.parts[at].partition]
 	acks := op.body.Acks
-	if acks != acksNone && acks != acksLeader && acks != acksAll {
+	if code == kerr.None && acks != acksNone && acks != acksLeader && acks != acksAll {
 		code = kerr.InvalidRequiredAcks
 	}
 	op.parts[at].traffic = op.node.Stats.Elsewhere()
@@ -174,16 +174,16 @@ func (op *produceOp) finish() {
 func (op *produceOp) AppendTo(dst []byte) []byte {
 	resp := kmsg.ProduceResponse{Version: op.request.Version}
 	resp.Default()
-	resp.Topics = make([]kmsg.ProduceResponseTopic, len(op.body.Topics))
 	parts := make([]kmsg.ProduceResponseTopicPartition, len(op.parts))
 	for i := range op.parts {
 		p := &op.parts[i]
 		parts[i] = op.encodePart(p)
-		t := &resp.Topics[p.topic]
-		t.Partitions = parts[i-p.partition : i+1]
-		if p.partition == 0 {
+		if p.partition == 0 { // a topic without partitions has no entry
+			t := kmsg.NewProduceResponseTopic()
 			t.Topic, t.TopicID = op.body.Topics[p.topic].Topic, op.body.Topics[p.topic].TopicID
+			resp.Topics = append(resp.Topics, t)
 		}
+		resp.Topics[len(resp.Topics)-1].Partitions = parts[i-p.partition : i+1]
 		if p.result.Code == kerr.NotLeaderOrFollower && op.request.Version >= 10 {
 			resp.Brokers = op.node.leaderEndpoints(op.request.Client, resp.Brokers, &parts[i], op.name(p))
 		}

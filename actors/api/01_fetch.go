@@ -28,7 +28,7 @@ func handleFetch(n *Node, r *Request) {
 	op := &fetchOp{
 		node: n, request: r,
 		deadline: r.Received.Add(time.Duration(max(req.MaxWaitMillis, 0)) * time.Millisecond),
-		minBytes: int(min(req.MinBytes, req.MaxBytes)),
+		minBytes: int(min(req.MinBytes, req.MaxBytes, n.Config.Fetch.MaxBytes)),
 		maxBytes: int(min(req.MaxBytes, n.Config.Fetch.MaxBytes)),
 	}
 	if op.code = n.Sessions.bind(n, r, op); op.code != kerr.None {
@@ -107,10 +107,11 @@ func (op *fetchOp) Poll(last bool, wake func()) (*Payload, bool) {
 // read fills results and tells whether the reply need not wait.
 func (op *fetchOp) read(parts []*fetchPart) bool {
 	req := op.request.Body.(*kmsg.FetchRequest)
-	lim := fetchLimits{readCommitted: req.IsolationLevel == 1, left: op.maxBytes, first: true}
+	lim := fetchLimits{reader: fetchingReplica(req), readCommitted: req.IsolationLevel == 1, left: op.maxBytes, first: true}
 	bytes, now := 0, false
 	op.results = op.results[:0]
 	for _, p := range parts {
+		op.node.resolve(p)
 		if !op.node.Authorizer.Allowed(op.request.Client, Read, OnTopic, p.name) {
 			op.results = append(op.results, fetchResult{part: p, code: kerr.TopicAuthorizationFailed, highWatermark: -1, lastStable: -1, start: -1})
 			now = true
@@ -121,7 +122,15 @@ func (op *fetchOp) read(parts []*fetchPart) bool {
 		now = now || res.diverging != nil || res.code != kerr.None && !waitsBeside(res.code)
 		op.results = append(op.results, res)
 	}
-	return now || bytes >= op.minBytes || op.hopeless()
+	return now || bytes >= op.minBytes || op.hopeless() || bytes > 0 && op.behind()
+}
+
+// fetchingReplica is the broker that fetches; -1 for a consumer, -2 for a tool that sees what is not committed too.
+func fetchingReplica(req *kmsg.FetchRequest) int32 {
+	if req.Version >= 15 { // KIP-903
+		return req.ReplicaState.ID
+	}
+	return req.ReplicaID
 }
 
 // waitsBeside tells the errors beside which an empty good partition still waits (measured, facts/replication.md 11).
@@ -131,8 +140,8 @@ func waitsBeside(c kerr.Code) bool {
 
 // hopeless tells that no partition of the fetch can ever bring bytes: there is none, or all are unknown.
 func (op *fetchOp) hopeless() bool {
-	if op.session != nil && op.incremental {
-		return op.session.empty()
+	if op.incremental && len(op.results) < int(op.session.size.Load()) {
+		return false // those that are not looked at are good ones with nothing new
 	}
 	for i := range op.results {
 		if op.results[i].code == kerr.None {
@@ -140,6 +149,27 @@ func (op *fetchOp) hopeless() bool {
 		}
 	}
 	return true
+}
+
+// behind tells that a partition was read from a segment that is not its last: a region ends with its segment, so
+// waiting for more bytes would be waiting for what is there.
+func (op *fetchOp) behind() bool {
+	for i := range op.results {
+		res := &op.results[i]
+		if res.region.Len == 0 {
+			continue
+		}
+		last, err := res.view.Read(res.limit-1, res.limit, 0, true)
+		if err != nil {
+			continue
+		}
+		older := last.Len > 0 && last.File != res.region.File
+		last.Release()
+		if older {
+			return true
+		}
+	}
+	return false
 }
 
 // unsettled are the parts that must be read again whatever changes: a wait for more bytes counts what is there

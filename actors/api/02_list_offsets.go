@@ -109,7 +109,7 @@ func (s *offsetSearch) start(req *kmsg.ListOffsetsRequest, g *gather) {
 		s.out.ErrorCode = int16(code)
 		return
 	}
-	s.handle, s.view, s.limit = h, view, readLimit(view, req.ReplicaID, req.IsolationLevel)
+	s.handle, s.view, s.limit = h, view, readLimit(view, req.ReplicaID, req.IsolationLevel == 1)
 	switch s.ask.Timestamp {
 	case latestOffset:
 		if code := s.lagging(); code != kerr.None {
@@ -136,11 +136,11 @@ func (s *offsetSearch) start(req *kmsg.ListOffsetsRequest, g *gather) {
 }
 
 // readLimit is where a reader's view of the log ends: consumers see committed records, brokers everything.
-func readLimit(view *partitionlog.View, replicaID int32, isolation int8) model.Offset {
+func readLimit(view *partitionlog.View, replicaID int32, committed bool) model.Offset {
 	switch {
 	case replicaID != consumerReplica:
 		return view.LogEnd
-	case isolation == 1:
+	case committed:
 		return view.LastStable
 	default:
 		return view.HighWatermark

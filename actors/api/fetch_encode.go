@@ -2,11 +2,13 @@ package api
 
 import (
 	"encoding/binary"
+	"slices"
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/codec/kerr"
+	"troupe/internal/model"
 	"troupe/partitionlog"
 )
 
@@ -72,7 +74,7 @@ func (e *fetchEncoder) body() {
 	}
 	results := e.op.results
 	e.length(topicRuns(results))
-	hinted := false
+	var hinted []model.BrokerID
 	for from := 0; from < len(results); {
 		to := from + 1
 		for to < len(results) && sameTopic(&results[from], &results[to]) {
@@ -82,12 +84,14 @@ func (e *fetchEncoder) body() {
 		e.length(to - from)
 		for i := from; i < to; i++ {
 			e.partition(&results[i])
-			hinted = hinted || results[i].leader != nil
+			if l := results[i].leader; l != nil && e.version >= 16 {
+				hinted = append(hinted, l.id)
+			}
 		}
 		e.tags(0)
 		from = to
 	}
-	e.endpoints(hinted && e.version >= 16)
+	e.endpoints(hinted)
 }
 
 func sameTopic(a, b *fetchResult) bool {
@@ -201,17 +205,20 @@ func (e *fetchEncoder) partitionTags(res *fetchResult) {
 }
 
 // endpoints ends the body: tag 0 names the brokers that hints point to (KIP-951).
-func (e *fetchEncoder) endpoints(hinted bool) {
+func (e *fetchEncoder) endpoints(hinted []model.BrokerID) {
 	if !e.flexible {
 		return
 	}
-	if !hinted {
+	if len(hinted) == 0 {
 		e.tags(0)
 		return
 	}
 	var r kmsg.FetchResponse
 	r.Version = e.version
 	for _, b := range e.op.node.endpoints(e.op.request.Client) {
+		if !slices.Contains(hinted, b.ID) {
+			continue
+		}
 		nb := kmsg.NewFetchResponseBroker()
 		nb.NodeID, nb.Host, nb.Port, nb.Rack = int32(b.ID), b.Host, b.Port, b.Rack
 		r.Brokers = append(r.Brokers, nb)

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"errors"
+
 	"troupe/codec/kerr"
 	"troupe/internal/model"
 	"troupe/partitionlog"
@@ -12,6 +14,8 @@ type fetchResult struct {
 	code                             kerr.Code
 	highWatermark, lastStable, start model.Offset
 	region                           partitionlog.Region
+	view                             *partitionlog.View        // that region is of
+	limit                            model.Offset              // of what this reader may see in it
 	aborted                          []partitionlog.AbortedTxn // nil for read_uncommitted
 	diverging                        *divergingEpoch
 	leader                           *currentLeader
@@ -31,22 +35,30 @@ type currentLeader struct {
 
 // fetchLimits are what one read may take.
 type fetchLimits struct {
+	reader        int32 // a broker's id, consumerReplica or below
 	readCommitted bool
 	left          int  // bytes left of the whole reply
 	first         bool // nothing was read yet: one batch is given whatever its size (KIP-74)
 }
 
-// read looks at one partition. Errors follow facts/replication.md 5 and 11.
+// resolve finds the name of a topic that is fetched by id.
+func (n *Node) resolve(p *fetchPart) {
+	if p.name != "" || !p.byID {
+		return
+	}
+	if t, ok := n.Image().TopicByID(p.id); ok {
+		p.name = t.Name
+	}
+}
+
+// readPartition looks at one partition. Errors follow facts/replication.md 5 and 11.
 func (n *Node) readPartition(set *fetchSet, p *fetchPart, lim *fetchLimits) fetchResult {
 	res := fetchResult{part: p, highWatermark: model.NoOffset, lastStable: model.NoOffset, start: model.NoOffset}
-	if p.name == "" && p.byID {
-		if t, ok := n.Image().TopicByID(p.id); ok {
-			p.name = t.Name
-		}
-	}
 	h := n.Replicas.Get(model.TopicPartition{Topic: p.name, Partition: p.partition})
 	if h == nil || p.byID && h.TopicID != p.id {
-		res.code = n.absentFetch(p)
+		if res.code = n.absentFetch(p); res.code == kerr.NotLeaderOrFollower {
+			res.leader = n.leaderHint(p.name, p.partition)
+		}
 		return res
 	}
 	if h != p.handle {
@@ -58,6 +70,13 @@ func (n *Node) readPartition(set *fetchSet, p *fetchPart, lim *fetchLimits) fetc
 		res.code = code
 		if code == kerr.NotLeaderOrFollower || code == kerr.FencedLeaderEpoch {
 			res.leader = n.leaderHint(p.name, p.partition)
+		}
+		return res
+	}
+	if lim.reader >= 0 { // no broker is given a replica of this one's partitions
+		res.code = kerr.NotLeaderOrFollower
+		if p.leaderEpoch != model.NoLeaderEpoch {
+			res.code = kerr.UnknownLeaderEpoch
 		}
 		return res
 	}
@@ -86,40 +105,44 @@ func (res *fetchResult) diverge(view *partitionlog.View, p *fetchPart) {
 func (n *Node) readRecords(view *partitionlog.View, lim *fetchLimits, res fetchResult) fetchResult {
 	p := res.part
 	if p.offset < view.LogStart || p.offset > view.LogEnd {
-		res.code = kerr.OffsetOutOfRange
-		return res
+		return fetchResult{part: p, code: kerr.OffsetOutOfRange, highWatermark: model.NoOffset, lastStable: model.NoOffset, start: model.NoOffset}
 	}
 	res.highWatermark, res.lastStable, res.start = view.HighWatermark, view.LastStable, view.LogStart
-	limit := view.HighWatermark
+	res.view, res.limit = view, readLimit(view, lim.reader, lim.readCommitted)
 	if lim.readCommitted {
-		limit = view.LastStable
 		res.aborted = []partitionlog.AbortedTxn{}
 	}
 	take := min(int(p.maxBytes), lim.left)
-	if p.offset >= limit || take <= 0 && !lim.first {
+	if p.offset >= res.limit || take <= 0 && !lim.first {
 		return res
 	}
-	region, err := view.Read(p.offset, limit, max(take, 0), lim.first)
-	if err != nil {
-		n.Log.Error("read failed", "partition", p.handle.TP.String(), "offset", p.offset, "err", err)
-		res.code, _ = kerr.Of(err)
-		return res
+	err := res.read(max(take, 0), lim)
+	switch {
+	case err == nil:
+		lim.left -= int(res.region.Len)
+		lim.first = lim.first && res.region.Len == 0
+	case !errors.Is(err, partitionlog.ErrStale):
+		return fetchResult{part: p, code: n.readCode(p.handle, "read", err), highWatermark: model.NoOffset, lastStable: model.NoOffset, start: model.NoOffset}
+	case p.handle.View() != view: // retention or a truncation removed what this view shows
+		return n.readRecords(p.handle.View(), lim, res)
 	}
-	res.region = region
-	if region.Len == 0 {
-		return res
+	return res
+}
+
+// read finds the records, and what a read_committed reader has to leave out of them.
+func (res *fetchResult) read(maxBytes int, lim *fetchLimits) error {
+	region, err := res.view.Read(res.part.offset, res.limit, maxBytes, lim.first)
+	if err != nil || region.Len == 0 {
+		return err
 	}
-	lim.left -= int(region.Len)
-	lim.first = false
 	if lim.readCommitted {
-		aborted, err := view.Aborted(p.offset, limit)
+		aborted, err := res.view.Aborted(res.part.offset, res.limit)
 		if err != nil {
 			region.Release()
-			res.region = partitionlog.Region{}
-			res.code, _ = kerr.Of(err)
-			return res
+			return err
 		}
 		res.aborted = append(res.aborted, aborted...)
 	}
-	return res
+	res.region = region
+	return nil
 }

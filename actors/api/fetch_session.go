@@ -13,8 +13,15 @@ import (
 	"troupe/internal/model"
 )
 
-// sessionIdleMax is how long a session is safe from being evicted by any newcomer (facts/replication.md 11).
-const sessionIdleMax = 2 * time.Minute
+// sessionSafe is how long a session is safe: from any newcomer since its last use, and from a larger one since it was
+// opened (facts/replication.md 11).
+const sessionSafe = 2 * time.Minute
+
+// Epochs that ask for a whole fetch.
+const (
+	sessionNew  = 0  // and for a session
+	sessionNone = -1 // without one; a session named beside it ends
+)
 
 // partKey names a partition within a session the way its requests do.
 type partKey struct {
@@ -34,6 +41,7 @@ type session struct {
 
 	// Guarded by Sessions.mu.
 	epoch    int32 // of the next request
+	opened   time.Time
 	lastUsed time.Time
 }
 
@@ -62,7 +70,7 @@ func (s *Sessions) Count() (held int, evicted uint64) {
 // bind gives the fetch its partitions: those of its session, or a set of its own.
 func (s *Sessions) bind(n *Node, r *Request, op *fetchOp) kerr.Code {
 	req := r.Body.(*kmsg.FetchRequest)
-	if req.SessionEpoch > 0 {
+	if req.SessionEpoch != sessionNew && req.SessionEpoch != sessionNone {
 		ss, code := s.resume(req, r.Version >= 13)
 		if code != kerr.None {
 			return code
@@ -82,7 +90,7 @@ func (s *Sessions) bind(n *Node, r *Request, op *fetchOp) kerr.Code {
 	ss := &session{byID: r.Version >= 13, index: make(map[partKey]*fetchPart)}
 	ss.apply(r, req)
 	op.set = &ss.set
-	if req.SessionEpoch == 0 && r.Version >= 7 && !ss.empty() && s.open(ss) {
+	if req.SessionEpoch == sessionNew && r.Version >= 7 && !ss.empty() && s.open(ss) {
 		op.session, op.sessionID = ss, ss.id
 	}
 	return kerr.None
@@ -114,8 +122,7 @@ func nextEpoch(e int32) int32 {
 	return e + 1
 }
 
-// open gives the session a place and an id, if there is one: a free slot, or that of one unused for two minutes, or of
-// a smaller one.
+// open gives the session a place and an id, if there is one: a free slot, or that of one that is not safe from it.
 func (s *Sessions) open(ss *session) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,30 +133,28 @@ func (s *Sessions) open(ss *session) bool {
 	for ss.id == 0 || s.byID[ss.id] != nil {
 		ss.id = rand.Int32N(1<<31-1) + 1
 	}
-	ss.epoch, ss.lastUsed = 1, now
+	ss.epoch, ss.opened, ss.lastUsed = 1, now, now
 	s.byID[ss.id] = ss
 	return true
 }
 
+// evictFor ends the session that was unused for longest, when that is long enough, or the smallest of those that were
+// opened long enough ago, when the newcomer has more partitions.
 func (s *Sessions) evictFor(ss *session, now time.Time) bool {
 	var oldest, smallest *session
 	for _, o := range s.byID {
 		if oldest == nil || o.lastUsed.Before(oldest.lastUsed) {
 			oldest = o
 		}
-		if smallest == nil || o.size.Load() < smallest.size.Load() {
+		if now.Sub(o.opened) > sessionSafe && (smallest == nil || o.size.Load() < smallest.size.Load()) {
 			smallest = o
 		}
 	}
-	victim := oldest
-	if victim == nil {
+	victim := smallest
+	if oldest != nil && now.Sub(oldest.lastUsed) > sessionSafe {
+		victim = oldest
+	} else if victim == nil || victim.size.Load() >= ss.size.Load() {
 		return false
-	}
-	if now.Sub(oldest.lastUsed) <= sessionIdleMax {
-		if smallest.size.Load() >= ss.size.Load() {
-			return false
-		}
-		victim = smallest
 	}
 	delete(s.byID, victim.id)
 	s.evicted++

@@ -32,7 +32,7 @@ type fetchPart struct {
 	told                            bool
 
 	queued bool // in fetchSet.queue
-	gone   bool // left the session; its key is never used again
+	gone   bool // left the session
 }
 
 type watchState uint8
@@ -53,6 +53,7 @@ type fetchSet struct {
 
 	mu    sync.Mutex
 	parts []*fetchPart // by watch key
+	free  []uint64     // keys of parts that were dropped, to be given again
 	queue []*fetchPart
 	wake  func()
 }
@@ -62,8 +63,14 @@ func (s *fetchSet) add(p *fetchPart) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.seen, p.toldHighWatermark, p.toldLogStart = model.NoOffset, model.NoOffset, model.NoOffset
-	p.key = uint64(len(s.parts))
-	s.parts = append(s.parts, p)
+	if n := len(s.free); n > 0 {
+		// A late call for the part that had the key only makes this one be looked at.
+		p.key, s.free = s.free[n-1], s.free[:n-1]
+		s.parts[p.key] = p
+	} else {
+		p.key = uint64(len(s.parts))
+		s.parts = append(s.parts, p)
+	}
 	s.push(p)
 }
 
@@ -167,6 +174,7 @@ func (s *fetchSet) drop(p *fetchPart) {
 	s.mu.Lock()
 	p.gone = true
 	s.parts[p.key] = nil
+	s.free = append(s.free, p.key)
 	watched := p.watch != unwatched
 	p.watch = unwatched
 	s.mu.Unlock()

@@ -21,10 +21,6 @@ func (w *warming) finished(error) {
 	}
 }
 
-// probeStep is the distance of the bytes that are asked for in the page cache. The kernel reads ahead in strides of at
-// least this size, so what lies between two cached probes is cached, but for eviction in between.
-const probeStep = 256 << 10
-
 // warm asks the cold lanes for the regions that are not in the page cache; nil when all are.
 func (n *Node) warm(cause trace.Context, results []fetchResult, wake func()) *warming {
 	var w *warming
@@ -48,14 +44,8 @@ func (n *Node) warm(cause trace.Context, results []fetchResult, wake func()) *wa
 	return w
 }
 
+// cached takes a file that cannot tell for cached: the connection's read will wait, or fail.
 func cached(res *fetchResult) bool {
-	var b [1]byte
-	r := &res.region
-	for pos := r.Pos; pos < r.Pos+r.Len; pos += probeStep {
-		if _, ok, err := r.File.ReadAtCached(b[:], pos); err == nil && !ok {
-			return false
-		}
-	}
-	_, ok, err := r.File.ReadAtCached(b[:], r.Pos+r.Len-1)
-	return err != nil || ok
+	there, err := res.region.Cached()
+	return err != nil || there
 }

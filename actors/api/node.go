@@ -2,6 +2,7 @@ package api
 
 import (
 	"log/slog"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -98,7 +99,8 @@ func (n *Node) endpoints(c *Client) []endpoint {
 	return all
 }
 
-// leaderEndpoints completes a NOT_LEADER_OR_FOLLOWER answer of Produce with where the leader is (KIP-951).
+// leaderEndpoints completes a NOT_LEADER_OR_FOLLOWER answer of Produce with where the leader is (KIP-951); brokers holds
+// each leader once.
 func (n *Node) leaderEndpoints(c *Client, brokers []kmsg.ProduceResponseBroker, p *kmsg.ProduceResponseTopicPartition, topic string) []kmsg.ProduceResponseBroker {
 	hint := n.leaderHint(topic, p.Partition)
 	if hint == nil {
@@ -106,7 +108,8 @@ func (n *Node) leaderEndpoints(c *Client, brokers []kmsg.ProduceResponseBroker, 
 	}
 	p.CurrentLeader.LeaderID, p.CurrentLeader.LeaderEpoch = int32(hint.id), int32(hint.epoch)
 	for _, e := range n.endpoints(c) {
-		if e.ID != hint.id {
+		known := slices.ContainsFunc(brokers, func(b kmsg.ProduceResponseBroker) bool { return b.NodeID == int32(e.ID) })
+		if e.ID != hint.id || known {
 			continue
 		}
 		b := kmsg.NewProduceResponseBroker()
