@@ -101,7 +101,8 @@ type Machine struct {
 	inherited inherited
 }
 
-// proposal is an append that the shell has not reported back.
+// proposal is an append that the shell has not reported back. Its reply was made with its records, from the state that
+// they lead to; it is thrown away with them when they are refused.
 type proposal struct {
 	records []record.Record
 	token   Token
@@ -109,13 +110,14 @@ type proposal struct {
 	reply   kmsg.Response
 }
 
+// parked is a reply that waits for the quorum; the request is kept to refuse it when leadership is lost.
 type parked struct {
 	after   model.Offset
 	request kmsg.Request
 	reply   Reply
 }
 
-// outcome is what an operation decides.
+// outcome is what an operation decides: a reply alone, or records and the reply to give when they are committed.
 type outcome struct {
 	records  []record.Record
 	response kmsg.Response
@@ -171,7 +173,8 @@ func (m *Machine) level() record.MetadataVersion {
 	return m.current.MetadataVersion()
 }
 
-// Appended replays the proposed records, which the quorum put into the log from base on.
+// Appended replays the proposed records, which the quorum put into the log from base on. The next operation is decided on
+// this state although it is not committed: leadership lost before that takes both back.
 func (m *Machine) Appended(base model.Offset) {
 	p := m.pending
 	invariant.Check(p != nil, "controller: appended without a proposal")
@@ -198,7 +201,7 @@ func (m *Machine) Refused() []Reply {
 	return []Reply{{p.token, Refuse(p.request, kerr.NotController)}}
 }
 
-// Committed gives the replies whose records are now committed.
+// Committed gives the replies whose records are now committed; upTo is the last committed offset.
 func (m *Machine) Committed(upTo model.Offset) []Reply {
 	m.committed = max(m.committed, upTo)
 	var ready []Reply
@@ -218,6 +221,7 @@ func (m *Machine) settle(after model.Offset, request kmsg.Request, r Reply) Effe
 	return Effects{}
 }
 
+// idle checks invariant 2: an event in between would be decided on a state that lacks the records under way.
 func (m *Machine) idle() {
 	invariant.Check(m.pending == nil, "controller: an event came before the outcome of the last append")
 }

@@ -18,6 +18,7 @@ type proposedISR struct {
 	epochs []model.BrokerEpoch
 }
 
+// newISR reads either form of the proposal: before version 3 members come without epochs.
 func newISR(asked kmsg.AlterPartitionRequestTopicPartition) proposedISR {
 	var isr proposedISR
 	for _, id := range asked.NewISR {
@@ -59,6 +60,7 @@ func (m *Machine) alterPartition(r *kmsg.AlterPartitionRequest) outcome {
 	return outcome{records, resp}
 }
 
+// alterISR judges one proposal, and answers with the state that it leads to.
 func (m *Machine) alterISR(sender model.BrokerID, t *image.Topic, asked kmsg.AlterPartitionRequestTopicPartition, result *kmsg.AlterPartitionResponseTopicPartition) *record.PartitionChange {
 	p, ok := t.Partition(asked.Partition)
 	if !ok {
@@ -88,6 +90,8 @@ func (m *Machine) alterISR(sender model.BrokerID, t *image.Topic, asked kmsg.Alt
 	return change
 }
 
+// checkISR distinguishes who is wrong: a leader ahead of this controller asks another one (41), one behind it has been
+// replaced (74) or acts on an old state (95), and a member that cannot be trusted may be one later (107).
 func (m *Machine) checkISR(sender model.BrokerID, p *image.Partition, asked kmsg.AlterPartitionRequestTopicPartition, isr proposedISR) error {
 	leaderEpoch, epoch := model.LeaderEpoch(asked.LeaderEpoch), model.PartitionEpoch(asked.PartitionEpoch)
 	switch {

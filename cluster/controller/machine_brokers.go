@@ -48,6 +48,7 @@ func (m *Machine) registerBroker(at At, r *kmsg.BrokerRegistrationRequest) outco
 	return outcome{records, resp}
 }
 
+// checkRegistration comes before anything is recorded: a registration replaces the one before it.
 func (m *Machine) checkRegistration(at At, r *kmsg.BrokerRegistrationRequest) error {
 	id := model.BrokerID(r.BrokerID)
 	if r.ClusterID != m.options.ClusterID {
@@ -174,6 +175,7 @@ func (m *Machine) crashed(id model.BrokerID) []record.Record {
 	return m.depart(id, id)
 }
 
+// depart walks all partitions; crashed is NoBroker for a broker that has lost nothing.
 func (m *Machine) depart(id, crashed model.BrokerID) []record.Record {
 	var records []record.Record
 	for t := range m.current.Topics("") {
@@ -204,6 +206,7 @@ func leadAgain(t *image.Topic, n int32) *record.PartitionChange {
 	return again
 }
 
+// appendChange takes "nothing to change" for an answer.
 func appendChange(records []record.Record, r *record.PartitionChange) []record.Record {
 	if r == nil {
 		return records

@@ -66,6 +66,7 @@ func (m *Machine) alterConfigs(r *kmsg.AlterConfigsRequest) outcome {
 	return outcome{append(records, m.consequences(records)...), resp}
 }
 
+// altered leaves to the rules what the operations do: only they know which keys are lists.
 func (m *Machine) altered(r image.ConfigResource, changes []ConfigChange, repeated bool) ([]record.Record, error) {
 	if err := m.checkAlteration(r, changes, repeated); err != nil {
 		return nil, err
@@ -78,6 +79,7 @@ func (m *Machine) altered(r image.ConfigResource, changes []ConfigChange, repeat
 	return configRecords(r, stored, next), m.checkELR(r, stored, next)
 }
 
+// replaced removes every key that the request does not name.
 func (m *Machine) replaced(r image.ConfigResource, entries []ConfigChange, repeated bool) ([]record.Record, error) {
 	if err := m.checkAlteration(r, entries, repeated); err != nil {
 		return nil, err
@@ -126,6 +128,7 @@ func (m *Machine) checkAlteration(r image.ConfigResource, changes []ConfigChange
 	return m.checkResource(r)
 }
 
+// checkResource tells whether there is such a thing to configure. Groups and subscriptions exist by being named.
 func (m *Machine) checkResource(r image.ConfigResource) error {
 	switch r.Type {
 	case image.TopicResource:
@@ -199,6 +202,7 @@ func (m *Machine) consequences(configs []record.Record) []record.Record {
 	return records
 }
 
+// hasELR spares a record where there is nothing to clear; "" asks for all topics.
 func (m *Machine) hasELR(topic string) bool {
 	for t := range m.current.Topics(topic) {
 		if topic != "" && t.Name != topic {
@@ -213,6 +217,7 @@ func (m *Machine) hasELR(topic string) bool {
 	return false
 }
 
+// uncleanElections looks at the state with the new configs in it, since a topic may override what changed for all.
 func (m *Machine) uncleanElections(configs []record.Record, topic string) []record.Record {
 	after := m.after(configs)
 	var records []record.Record
@@ -250,6 +255,7 @@ func resource(kind kmsg.ConfigResourceType, name string) image.ConfigResource {
 	return image.ConfigResource{Type: image.ResourceType(kind), Name: name}
 }
 
+// resourceKey tells resources of one request apart.
 func resourceKey(kind kmsg.ConfigResourceType, name string) string {
 	return strconv.Itoa(int(kind)) + " " + name
 }

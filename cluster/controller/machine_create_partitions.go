@@ -41,6 +41,7 @@ func (m *Machine) createPartitions(r *kmsg.CreatePartitionsRequest) outcome {
 	return outcome{records, resp}
 }
 
+// addedPartitions keeps the replication factor that the topic's first partition has; room is what the request may still add.
 func (m *Machine) addedPartitions(t kmsg.CreatePartitionsRequestTopic, room int) ([]*record.Partition, error) {
 	topic, ok := m.current.Topic(t.Topic)
 	if !ok {
@@ -64,6 +65,7 @@ func (m *Machine) addedPartitions(t kmsg.CreatePartitionsRequestTopic, room int)
 	return m.assignedPartitions(topic, t, int(added), factor)
 }
 
+// assignedPartitions takes the request's lists in order for the partitions that follow the existing ones.
 func (m *Machine) assignedPartitions(topic *image.Topic, t kmsg.CreatePartitionsRequestTopic, added, factor int) ([]*record.Partition, error) {
 	if len(t.Assignment) != added {
 		return nil, fail(kerr.InvalidReplicaAssignment, fmt.Sprintf(

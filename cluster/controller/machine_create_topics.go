@@ -76,6 +76,7 @@ func distinct(n int, name func(i int) string) []named {
 	return list
 }
 
+// askedPartitions counts before anything is allocated for them; what is not a count is judged later, topic by topic.
 func (m *Machine) askedPartitions(r *kmsg.CreateTopicsRequest) int64 {
 	var sum int64
 	for _, t := range r.Topics {
@@ -130,6 +131,7 @@ func (m *Machine) checkNewName(name string) error {
 	return nil
 }
 
+// newTopicConfig judges the whole set. A key given twice is taken as it was given last.
 func (m *Machine) newTopicConfig(t kmsg.CreateTopicsRequestTopic) (image.Config, error) {
 	var config image.Config
 	changes := make([]ConfigChange, 0, len(t.Configs))
@@ -207,6 +209,7 @@ func (t *newTopic) records() []record.Record {
 	return records
 }
 
+// created answers with what the topic will have, configs included, so that the client need not ask again (KIP-525).
 func (m *Machine) created(t *newTopic) kmsg.CreateTopicsResponseTopic {
 	resp := kmsg.NewCreateTopicsResponseTopic()
 	resp.Topic, resp.TopicID = t.name, t.id
@@ -215,6 +218,7 @@ func (m *Machine) created(t *newTopic) kmsg.CreateTopicsResponseTopic {
 	return resp
 }
 
+// topicFailure leaves id, counts and configs at "unknown".
 func topicFailure(name string, err error) kmsg.CreateTopicsResponseTopic {
 	resp := kmsg.NewCreateTopicsResponseTopic()
 	resp.Topic, resp.ErrorCode, resp.ErrorMessage = name, codeOf(err), message(err)

@@ -27,13 +27,15 @@ func deletions(r *kmsg.DeleteTopicsRequest) []deletion {
 	return list
 }
 
+// failure names the topic as the request did, since there may be nothing else to name it by.
 func (d deletion) failure(err error) kmsg.DeleteTopicsResponseTopic {
 	resp := kmsg.NewDeleteTopicsResponseTopic()
 	resp.Topic, resp.TopicID, resp.ErrorCode, resp.ErrorMessage = d.name, d.id, codeOf(err), sentence(err)
 	return resp
 }
 
-// deleteTopics removes topics with their configs.
+// deleteTopics removes topics with their configs. Brokers delete the data when they see the record; there is no state in
+// between, and a topic of the same name can be created at once, with another id.
 // Errors: 3 no such name, 42 repeats and contradictions, 73 switched off (42 before version 3), 100 no such id.
 func (m *Machine) deleteTopics(r *kmsg.DeleteTopicsRequest) outcome {
 	resp := reply[*kmsg.DeleteTopicsResponse](r)
@@ -103,6 +105,7 @@ func (d deletion) key() string {
 	return "name " + *d.name + " " + d.id.String()
 }
 
+// resolve finds the topic. What the request itself does wrong is said before whether the topic exists.
 func (d deletion) resolve(i *image.Image, repeated bool) (*image.Topic, error) {
 	switch {
 	case d.name != nil && !d.id.IsZero():

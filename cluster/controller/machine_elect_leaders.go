@@ -44,6 +44,7 @@ func (m *Machine) electLeaders(r *kmsg.ElectLeadersRequest) outcome {
 	return outcome{records, resp}
 }
 
+// electEverywhere answers for all topics, with empty lists where all is well, as Kafka does.
 func (m *Machine) electEverywhere(unclean bool, resp *kmsg.ElectLeadersResponse) outcome {
 	var records []record.Record
 	for t := range m.current.Topics("") {
@@ -62,6 +63,7 @@ func (m *Machine) electEverywhere(unclean bool, resp *kmsg.ElectLeadersResponse)
 	return outcome{records, resp}
 }
 
+// electNamed says which part of the name is unknown.
 func (m *Machine) electNamed(tp model.TopicPartition, unclean bool) (*record.PartitionChange, error) {
 	t, ok := m.current.Topic(tp.Topic)
 	if !ok {
@@ -73,6 +75,7 @@ func (m *Machine) electNamed(tp model.TopicPartition, unclean bool) (*record.Par
 	return m.elect(t, tp.Partition, unclean)
 }
 
+// elect gives the change that the election makes, or why there is none.
 func (m *Machine) elect(t *image.Topic, n int32, unclean bool) (*record.PartitionChange, error) {
 	p := t.Partitions[n]
 	c := m.change(t, n)

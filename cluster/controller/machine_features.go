@@ -16,18 +16,23 @@ const kraftVersionFeature = "kraft.version"
 
 // Upgrade types of UpdateFeatures (KIP-584, KIP-778).
 const (
-	upgradeOnly     int8 = 1
-	safeDowngrade   int8 = 2
+	upgradeOnly int8 = 1
+	// safeDowngrade must lose nothing.
+	safeDowngrade int8 = 2
+	// unsafeDowngrade may lose what only the newer version knows.
 	unsafeDowngrade int8 = 3
 )
 
 // needs is the least metadata.version for a feature at a level above 0.
 var needs = map[string]record.MetadataVersion{
+	// 4.0-IV0: groups of the new protocol (KIP-848), transactions version 2 (KIP-890).
 	image.GroupVersionFeature:       22,
 	image.TransactionVersionFeature: 22,
-	image.ELRVersionFeature:         record.EligibleLeaders,
-	image.ShareVersionFeature:       26,
-	image.StreamsVersionFeature:     28,
+	// 4.0-IV1: the records' fields.
+	image.ELRVersionFeature: record.EligibleLeaders,
+	// 4.1-IV0: share groups (KIP-932); 4.2-IV0: streams groups (KIP-1071).
+	image.ShareVersionFeature:   26,
+	image.StreamsVersionFeature: 28,
 }
 
 // updateFeatures finalizes levels, all of them or none.
@@ -59,6 +64,7 @@ func (m *Machine) updateFeatures(r *kmsg.UpdateFeaturesRequest) outcome {
 	return outcome{records, resp}
 }
 
+// upgradeType reads version 0's flag as the safe kind of downgrade.
 func upgradeType(version int16, u kmsg.UpdateFeaturesRequestFeatureUpdate) int8 {
 	switch {
 	case version > 0:
@@ -150,6 +156,7 @@ func (m *Machine) supports(name string, level int16) string {
 	return ""
 }
 
+// within says why a node cannot run a level, "" when it can.
 func within(ranges []record.FeatureRange, name string, level int16) string {
 	i := slices.IndexFunc(ranges, func(f record.FeatureRange) bool { return f.Name == name })
 	if i < 0 {

@@ -10,8 +10,11 @@ import (
 	"troupe/internal/model"
 )
 
-// Lead makes this node the active controller, from the committed image that ends with the first record of its epoch.
-// A new cluster gets its first records; a transaction that the leader before left open is aborted.
+// Lead makes this node the active controller, from the committed image that ends with the first record of its epoch:
+// whatever an older leader had appended is either in it or gone. A new cluster gets its first records; a transaction that
+// the leader before left open (open) is aborted, since its end will not come.
+//
+// Sessions of brokers begin anew: none is fenced before it had the time to find this controller.
 func (m *Machine) Lead(at At, epoch model.LeaderEpoch, committed *image.Image, open bool) Effects {
 	m.idle()
 	m.leading, m.epoch = true, epoch
@@ -60,7 +63,8 @@ func (m *Machine) bootstrap() []record.Record {
 	return records
 }
 
-// Resign rolls back to what is committed: the uncommitted state is dropped, and whoever waits is sent elsewhere.
+// Resign rolls back to what is committed: the uncommitted state is dropped, and whoever waits is sent elsewhere. What was
+// refused so may still be committed by the next leader; requests are made so that repeating them is harmless or an error.
 func (m *Machine) Resign() []Reply {
 	var replies []Reply
 	if p := m.pending; p != nil && p.request != nil {

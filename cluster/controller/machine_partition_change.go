@@ -44,14 +44,17 @@ type change struct {
 	live     func(model.BrokerID) bool
 	election election
 	// crashed is a broker that may have lost what it had not synced; it is in no ELR afterwards.
-	crashed  model.BrokerID
-	minISR   int
-	elr      bool
+	crashed model.BrokerID
+	// minISR is min.insync.replicas of the topic; elr tells whether eligible leaders are kept at all.
+	minISR int
+	elr    bool
+	// recovery is the leader recovery state to be.
 	recovery int8
 	// directoryOf places replicas that are new.
 	directoryOf func(model.BrokerID) model.DirectoryID
 }
 
+// change begins with the partition as it is; callers then set what they want of it.
 func (m *Machine) change(t *image.Topic, n int32) *change {
 	p := t.Partitions[n]
 	c := &change{
@@ -81,6 +84,7 @@ type inherited struct {
 	values map[string]string
 }
 
+// topicValue is the effective value of a key for a topic, in the current state.
 func (m *Machine) topicValue(topic, key string) string {
 	if _, own := m.current.Config(image.ConfigResource{Type: image.TopicResource, Name: topic}).Get(key); own {
 		return m.options.Rules.TopicValue(m.current, topic, key)
@@ -128,7 +132,8 @@ func (c *change) record() *record.PartitionChange {
 	return r
 }
 
-// finishReassignment ends one whose new replicas have caught up (facts/replication.md 10).
+// finishReassignment ends one whose new replicas have caught up (facts/replication.md 10): all that are added are in the
+// ISR, somebody who stays is, and where fewer come than go, all who stay are.
 func (c *change) finishReassignment() {
 	if len(c.adding) == 0 && len(c.removing) == 0 {
 		return
@@ -144,7 +149,8 @@ func (c *change) finishReassignment() {
 	c.replicas, c.isr, c.adding, c.removing = target, isr, nil, nil
 }
 
-// eligible gives the ELR after the change: with enough members in the ISR nobody else is needed.
+// eligible gives the ELR after the change: with enough members in the ISR nobody else is needed. With fewer, nothing is
+// acknowledged to acks=all any more, so who leaves now has all that was (KIP-966).
 func (c *change) eligible() []model.BrokerID {
 	if !c.elr || len(c.isr) >= min(c.minISR, len(c.replicas)) {
 		return nil
@@ -159,6 +165,7 @@ func (c *change) eligible() []model.BrokerID {
 	return elr
 }
 
+// elect finds a leader for the target state. "Unclean" is one that may lack what was acknowledged.
 func (c *change) elect(elr []model.BrokerID) (leader model.BrokerID, unclean bool) {
 	valid := func(id model.BrokerID) bool {
 		trusted := slices.Contains(c.isr, id) || c.elr && len(c.isr) == 0 && slices.Contains(elr, id)
@@ -240,6 +247,7 @@ func present(ids []model.BrokerID) []model.BrokerID {
 	return ids
 }
 
+// without copies, since lists of partitions are shared.
 func without(ids []model.BrokerID, gone ...model.BrokerID) []model.BrokerID {
 	return slices.DeleteFunc(slices.Clone(ids), func(id model.BrokerID) bool { return slices.Contains(gone, id) })
 }

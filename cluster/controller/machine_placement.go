@@ -13,7 +13,8 @@ import (
 	"troupe/internal/model"
 )
 
-// place chooses replicas for count partitions from number first on.
+// place chooses replicas for count partitions from number first on. Every call draws anew where the stripes start, so that
+// many small topics spread as well as one large one.
 // Error: INVALID_REPLICATION_FACTOR.
 func (m *Machine) place(id model.TopicID, first, count, factor int) ([]*record.Partition, error) {
 	var brokers []placement.Broker
@@ -40,6 +41,7 @@ func (m *Machine) place(id model.TopicID, first, count, factor int) ([]*record.P
 	return partitions, nil
 }
 
+// unplaced words what the placement says as Kafka words it.
 func unplaced(factor int, why string) error {
 	return fail(kerr.InvalidReplicationFactor, fmt.Sprintf("Unable to replicate the partition %d time(s): %s", factor, why))
 }
@@ -66,6 +68,7 @@ func (m *Machine) assignedPartition(id model.TopicID, n int32, replicas []model.
 	return m.newPartition(id, n, replicas, isr), nil
 }
 
+// checkAssignment judges in order of broker id, so that the broker that is named is always the same.
 func (m *Machine) checkAssignment(replicas []model.BrokerID, factor int) error {
 	if len(replicas) == 0 {
 		return fail(kerr.InvalidReplicaAssignment, "The manual partition assignment includes an empty replica list.")
@@ -88,6 +91,7 @@ func (m *Machine) checkAssignment(replicas []model.BrokerID, factor int) error {
 	return nil
 }
 
+// newPartition begins at leader epoch 0 and partition epoch 0, led by the first replica that can.
 func (m *Machine) newPartition(id model.TopicID, n int32, replicas, isr []model.BrokerID) *record.Partition {
 	p := &record.Partition{
 		PartitionID: n, TopicID: id, Replicas: replicas, ISR: isr, Leader: isr[0],
@@ -126,6 +130,7 @@ func (m *Machine) activeOf(ids []model.BrokerID) []model.BrokerID {
 	return active
 }
 
+// active tells whether a broker may lead: registered, not fenced, not shutting down.
 func (m *Machine) active(id model.BrokerID) bool {
 	b, ok := m.current.Broker(id)
 	return ok && b.Active()

@@ -12,7 +12,8 @@ import (
 	"troupe/internal/model"
 )
 
-// alterReassignments moves replicas to a target, or back where the target is null (facts/replication.md 10).
+// alterReassignments moves replicas to a target, or back where the target is null (facts/replication.md 10). It only starts:
+// the new replicas fetch until they are in the ISR, and the leader's proposal of that ISR ends the move.
 // Errors: 3, 38 when the request forbids another replication factor, 39 target, 85 nothing to cancel.
 func (m *Machine) alterReassignments(r *kmsg.AlterPartitionAssignmentsRequest) outcome {
 	resp := reply[*kmsg.AlterPartitionAssignmentsResponse](r)
@@ -33,6 +34,7 @@ func (m *Machine) alterReassignments(r *kmsg.AlterPartitionAssignmentsRequest) o
 	return outcome{records, resp}
 }
 
+// reassign sets the target; whether it is reached already is found by the change itself.
 func (m *Machine) reassign(name string, asked kmsg.AlterPartitionAssignmentsRequestTopicPartition, resize bool) (*record.PartitionChange, error) {
 	t, ok := m.current.Topic(name)
 	if !ok {
@@ -62,6 +64,7 @@ func (m *Machine) reassign(name string, asked kmsg.AlterPartitionAssignmentsRequ
 	return c.record(), nil
 }
 
+// cancelReassignment goes back to the replicas from before, if one of them can lead.
 func (m *Machine) cancelReassignment(t *image.Topic, n int32, p *image.Partition) (*record.PartitionChange, error) {
 	if !p.Reassigning() {
 		return nil, kerr.NoReassignmentInProgress
@@ -142,6 +145,7 @@ func (m *Machine) assignDirectories(r *kmsg.AssignReplicasToDirsRequest) outcome
 	return outcome{records, resp}
 }
 
+// assignDirectory needs no leader epoch: the replica is the same wherever it lies.
 func (m *Machine) assignDirectory(broker model.BrokerID, dir model.DirectoryID, id model.TopicID, n int32) (*record.PartitionChange, error) {
 	t, ok := m.current.TopicByID(id)
 	if !ok {

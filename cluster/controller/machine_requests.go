@@ -19,6 +19,7 @@ func Handles(key int16) bool {
 	return false
 }
 
+// decide sends a request to its operation. Each stands in a file of its own, with its errors above it.
 func (m *Machine) decide(at At, request kmsg.Request) outcome {
 	switch r := request.(type) {
 	case *kmsg.CreateTopicsRequest:
@@ -139,6 +140,7 @@ func sentence(err error) *string {
 // fail makes an error that names the thing.
 func fail(code kerr.Code, detail string) error { return &kerr.Error{Code: code, Detail: detail} }
 
+// codeOf is the wire form without the text.
 func codeOf(err error) int16 {
 	code, _ := kerr.Of(err)
 	return int16(code)

@@ -12,6 +12,7 @@ import (
 
 // session is what heartbeats tell of a broker; it is not in the log and starts anew with each controller.
 type session struct {
+	// contact is when the last heartbeat came, by this controller's clock.
 	contact time.Time
 	// metadata is the last offset that the broker has replayed.
 	metadata model.Offset
@@ -20,7 +21,8 @@ type session struct {
 	shutdown model.Offset
 }
 
-// trackSessions follows registrations that were just replayed.
+// trackSessions follows registrations that were just replayed. A broker that is new has no contact yet, and is fenced until
+// its first heartbeat anyway.
 func (m *Machine) trackSessions() {
 	for b := range m.current.Brokers() {
 		if _, ok := m.sessions[b.ID]; !ok {
@@ -91,6 +93,7 @@ func (m *Machine) stopping(at At, b *image.Broker, s *session) (records []record
 	return m.fence(b), true
 }
 
+// anyActiveBut tells whether somebody could take over.
 func (m *Machine) anyActiveBut(id model.BrokerID) bool {
 	for b := range m.current.Brokers() {
 		if b.ID != id && b.Active() {
@@ -100,6 +103,7 @@ func (m *Machine) anyActiveBut(id model.BrokerID) bool {
 	return false
 }
 
+// leads walks all partitions, which only a broker that is stopping costs.
 func (m *Machine) leads(id model.BrokerID) bool {
 	for t := range m.current.Topics("") {
 		for _, p := range t.Partitions {

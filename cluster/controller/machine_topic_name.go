@@ -34,6 +34,7 @@ func CheckTopicName(name string) error {
 	return fail(kerr.InvalidTopicException, "Topic name is invalid: "+why)
 }
 
+// nameRune knows ASCII only: a topic's name is a directory's name and part of metric names.
 func nameRune(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-'
 }

@@ -12,10 +12,13 @@ type ResourceType int8
 
 // The kinds that can be stored.
 const (
-	TopicResource         ResourceType = 2
-	BrokerResource        ResourceType = 4
+	TopicResource ResourceType = 2
+	// BrokerResource is one broker by its id, or all of them by the empty name.
+	BrokerResource ResourceType = 4
+	// ClientMetricsResource is a subscription to clients' metrics (KIP-714).
 	ClientMetricsResource ResourceType = 16
-	GroupResource         ResourceType = 32
+	// GroupResource is a group, which need not exist (KIP-848).
+	GroupResource ResourceType = 32
 )
 
 // ConfigResource names what a Config belongs to. A BrokerResource without a name is the default of all brokers.
@@ -29,7 +32,8 @@ func (r ConfigResource) Compare(o ConfigResource) int {
 	return cmp.Or(cmp.Compare(r.Type, o.Type), strings.Compare(r.Name, o.Name))
 }
 
-// Config is the set of keys stored for a resource. The zero value is empty; a Config never changes.
+// Config is the set of keys stored for a resource: what somebody set, not what is in effect. A few keys are the rule, so
+// a sorted list beats a map. The zero value is empty; a Config never changes.
 type Config struct {
 	entries []ConfigEntry
 }
@@ -95,6 +99,7 @@ func (c Config) Without(key string) Config {
 // Equal tells whether both sets hold the same.
 func (c Config) Equal(o Config) bool { return slices.Equal(c.entries, o.entries) }
 
+// find gives where a key is or would be.
 func (c Config) find(key string) (int, bool) {
 	return slices.BinarySearchFunc(c.entries, key, func(e ConfigEntry, k string) int { return strings.Compare(e.Key, k) })
 }

@@ -70,6 +70,7 @@ type touched struct {
 	controllers, security bool
 }
 
+// delta keeps what really differs, in a fixed order.
 func (t *touched) delta(from, to *Image) Delta {
 	d := Delta{From: from, To: to, Controllers: t.controllers, Security: t.security}
 	slices.SortFunc(t.topics, compareUUID)
@@ -104,6 +105,7 @@ func (t *touched) delta(from, to *Image) Delta {
 	return d
 }
 
+// compare puts the deletion of a name before its creation, so that a reader never sees the name twice.
 func (d TopicDelta) compare(o TopicDelta) int {
 	if c := strings.Compare(d.Name(), o.Name()); c != 0 {
 		return c

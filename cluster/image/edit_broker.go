@@ -46,6 +46,7 @@ func sortedFeatures(ranges []record.FeatureRange) []record.FeatureRange {
 	return slices.SortedFunc(slices.Values(ranges), func(a, b record.FeatureRange) int { return strings.Compare(a.Name, b.Name) })
 }
 
+// change applies the fields that say something. A broker leaves the shutdown state only by registering again.
 func (b *Broker) change(r *record.BrokerRegistrationChange) {
 	switch {
 	case r.Fenced > 0:
@@ -64,6 +65,7 @@ func (b *Broker) change(r *record.BrokerRegistrationChange) {
 	}
 }
 
+// broker finds the registration that a record is about; one about an older registration cannot be in a sound log.
 func (e *Editor) broker(id model.BrokerID, epoch model.BrokerEpoch) (*Broker, string) {
 	b, ok := e.next.brokers.get(id)
 	if !ok {
@@ -75,6 +77,7 @@ func (e *Editor) broker(id model.BrokerID, epoch model.BrokerEpoch) (*Broker, st
 	return b, ""
 }
 
+// changeBroker copies, since published images hold the registration.
 func (e *Editor) changeBroker(id model.BrokerID, epoch model.BrokerEpoch, change func(*Broker)) string {
 	b, reason := e.broker(id, epoch)
 	if reason != "" {

@@ -46,6 +46,7 @@ func (e *Editor) applySecurity(r record.Record) string {
 	return ""
 }
 
+// quota keeps the keys of an entity together, and the entity only while it has any.
 func (e *Editor) quota(r *record.ClientQuota) {
 	key := quotaKey(r.Entity)
 	next := quota{entity: r.Entity}

@@ -25,6 +25,7 @@ func (e *Editor) applyTopic(r record.Record) (reason string, done bool) {
 	return "", false
 }
 
+// createTopic makes a topic without partitions; their records follow in the same transaction.
 func (e *Editor) createTopic(r *record.Topic) string {
 	if old, ok := e.next.byName.get(r.Name); ok {
 		return fmt.Sprintf("topic %s exists with id %s", r.Name, old.ID)
@@ -40,6 +41,7 @@ func (e *Editor) createTopic(r *record.Topic) string {
 	return ""
 }
 
+// forgetCollision lets the name's look-alikes be created again.
 func (e *Editor) forgetCollision(name string) {
 	key, risky := collisionKey(name)
 	if !risky {
@@ -94,6 +96,7 @@ func (e *Editor) mutable(id model.TopicID) (*Topic, string) {
 	return t, ""
 }
 
+// partition creates the next partition of a topic, or states an existing one anew.
 func (e *Editor) partition(r *record.Partition) string {
 	t, reason := e.mutable(r.TopicID)
 	if reason != "" {
@@ -116,6 +119,7 @@ func (e *Editor) partition(r *record.Partition) string {
 	return ""
 }
 
+// changePartition replaces the partition by a copy: whoever holds the old one keeps it.
 func (e *Editor) changePartition(r *record.PartitionChange) string {
 	t, reason := e.mutable(r.TopicID)
 	if reason != "" {
@@ -172,6 +176,7 @@ func (p *Partition) compacted() *Partition {
 	return p
 }
 
+// clearELR is one record for any number of partitions (KIP-966).
 func (e *Editor) clearELR(name string) string {
 	if name != "" {
 		t, ok := e.next.byName.get(name)
@@ -187,6 +192,7 @@ func (e *Editor) clearELR(name string) string {
 	return ""
 }
 
+// clearTopicELR counts as a change of each partition that had any, as Kafka counts it.
 func (e *Editor) clearTopicELR(t *Topic) {
 	for n, p := range t.Partitions {
 		if len(p.ELR) == 0 && len(p.LastKnownELR) == 0 {

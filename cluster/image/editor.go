@@ -108,12 +108,14 @@ func (e *Editor) apply(r record.Record) string {
 	return e.applySecurity(r)
 }
 
+// begin notes where to go back to. What is owned belongs to the noted state too, and must be copied before it is changed.
 func (e *Editor) begin() {
 	before := e.next
 	e.before = &before
 	clear(e.owned)
 }
 
+// end makes the records since begin part of what is published.
 func (e *Editor) end() string {
 	if e.before == nil {
 		return "no transaction is open"
@@ -122,6 +124,7 @@ func (e *Editor) end() string {
 	return ""
 }
 
+// abort goes back to the noted state; only the offset has moved.
 func (e *Editor) abort() string {
 	if e.before == nil {
 		return "no transaction is open"
@@ -133,6 +136,7 @@ func (e *Editor) abort() string {
 	return ""
 }
 
+// config sets or removes one key. Whether key and value mean anything was judged before the record was written.
 func (e *Editor) config(r *record.Config) string {
 	resource := ConfigResource{ResourceType(r.ResourceType), r.ResourceName}
 	c := e.next.Config(resource)
@@ -154,6 +158,7 @@ func (e *Editor) setConfig(resource ConfigResource, c Config) {
 	e.touched.configs = append(e.touched.configs, resource)
 }
 
+// feature refuses a metadata.version that this software cannot run: it would misread what follows.
 func (e *Editor) feature(r *record.FeatureLevel) string {
 	if r.Name == MetadataVersionFeature && !record.MetadataVersion(r.Level).Supported() {
 		return fmt.Sprintf("metadata.version %d is not one this software can run (%s to %s)",

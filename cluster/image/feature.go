@@ -9,12 +9,18 @@ import (
 // Names of the features whose levels the metadata log holds (KIP-584). kraft.version lives in the quorum's control
 // records instead.
 const (
-	MetadataVersionFeature    = "metadata.version"
-	GroupVersionFeature       = "group.version"
+	// MetadataVersionFeature gates the records themselves (KIP-778).
+	MetadataVersionFeature = "metadata.version"
+	// GroupVersionFeature 1 allows groups of the new protocol (KIP-848).
+	GroupVersionFeature = "group.version"
+	// TransactionVersionFeature 1 has flexible records, 2 a new epoch for each transaction (KIP-890).
 	TransactionVersionFeature = "transaction.version"
-	ShareVersionFeature       = "share.version"
-	StreamsVersionFeature     = "streams.version"
-	ELRVersionFeature         = "eligible.leader.replicas.version"
+	// ShareVersionFeature 1 allows share groups (KIP-932).
+	ShareVersionFeature = "share.version"
+	// StreamsVersionFeature 1 allows streams groups (KIP-1071).
+	StreamsVersionFeature = "streams.version"
+	// ELRVersionFeature 1 keeps eligible leaders (KIP-966).
+	ELRVersionFeature = "eligible.leader.replicas.version"
 )
 
 // Feature gives the finalized level of a feature, 0 for one that is off or unknown.

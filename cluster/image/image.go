@@ -30,6 +30,7 @@ type Image struct {
 	// NextProducerID is the first producer id that no block covers (KIP-730).
 	NextProducerID model.ProducerID
 
+	// features holds levels above 0 only: a feature at 0 is the same as one that nobody finalized.
 	features    tree[string, int16]
 	brokers     tree[model.BrokerID, *Broker]
 	controllers tree[model.BrokerID, *record.RegisterController]
@@ -43,9 +44,10 @@ type Image struct {
 	scram      tree[scramKey, *record.UserScramCredential]
 	tokens     tree[string, *record.DelegationToken]
 
-	// migration is the last ZooKeeper migration record, nil where there was none.
-	migration  *record.ZkMigrationState
+	// partitions counts those of all topics.
 	partitions int
+	// migration is the last ZooKeeper migration record, nil where there was none.
+	migration *record.ZkMigrationState
 }
 
 // Topic is one incarnation of a topic.
@@ -58,16 +60,22 @@ type Topic struct {
 
 // Partition is the state of facts/replication.md 1. Lists may share memory with each other: read only.
 type Partition struct {
-	Replicas     []model.BrokerID
-	ISR          []model.BrokerID
-	ELR          []model.BrokerID
+	// Replicas has the preferred leader first. While replicas are moved it holds the old ones too.
+	Replicas []model.BrokerID
+	// ISR is what the leader last had committed; it may have proposed another since.
+	ISR []model.BrokerID
+	// ELR may lead once the ISR is empty, for everything acknowledged is on their disks (KIP-966).
+	ELR []model.BrokerID
+	// LastKnownELR is the last leader of an ISR that became empty.
 	LastKnownELR []model.BrokerID
-	Adding       []model.BrokerID
-	Removing     []model.BrokerID
+	// Adding and Removing are not empty while replicas are moved (KIP-455).
+	Adding   []model.BrokerID
+	Removing []model.BrokerID
 	// Directories holds a log directory for each of Replicas; reserved values say unassigned, lost or migrating (KIP-858).
 	Directories []model.DirectoryID
 	// Leader is NoBroker when the partition is offline.
-	Leader      model.BrokerID
+	Leader model.BrokerID
+	// LeaderEpoch counts the leaderships: data written in an older one may have to go (KIP-101).
 	LeaderEpoch model.LeaderEpoch
 	// Epoch counts the changes of the partition (KIP-841).
 	Epoch model.PartitionEpoch
@@ -77,14 +85,18 @@ type Partition struct {
 
 // Broker is a registration.
 type Broker struct {
-	ID    model.BrokerID
+	ID model.BrokerID
+	// Epoch is the offset of the registration; requests with another one come from an older process.
 	Epoch model.BrokerEpoch
 	// IncarnationID tells two processes with one id apart.
-	IncarnationID        model.UUID
-	Endpoints            []record.Endpoint
-	Features             []record.FeatureRange
-	Rack                 *string
-	Fenced               bool
+	IncarnationID model.UUID
+	Endpoints     []record.Endpoint
+	Features      []record.FeatureRange
+	// Rack is nil for a broker without one.
+	Rack *string
+	// Fenced brokers lead nothing and are not shown to clients.
+	Fenced bool
+	// InControlledShutdown brokers are being relieved of what they lead.
 	InControlledShutdown bool
 	LogDirs              []model.DirectoryID
 	CordonedLogDirs      []model.DirectoryID
@@ -92,6 +104,7 @@ type Broker struct {
 	migrating bool
 }
 
+// scramKey: a user has one credential a mechanism.
 type scramKey struct {
 	mechanism int8
 	name      string
@@ -199,6 +212,7 @@ func (b *Broker) Endpoint(listener string) (record.Endpoint, bool) {
 // Active tells whether the broker may lead: it is neither fenced nor shutting down.
 func (b *Broker) Active() bool { return !b.Fenced && !b.InControlledShutdown }
 
+// values drops the keys, which the values repeat.
 func values[K, V any](entries iter.Seq2[K, V]) iter.Seq[V] {
 	return func(yield func(V) bool) {
 		for _, v := range entries {

@@ -31,6 +31,7 @@ func (i *Image) featureRecords(yield func(record.Record) bool) bool {
 	return i.migration == nil || yield(i.migration)
 }
 
+// nodeRecords has the fenced brokers too: their partitions name them.
 func (i *Image) nodeRecords(yield func(record.Record) bool) bool {
 	for _, b := range i.brokers.all() {
 		if !yield(b.record()) {
@@ -45,6 +46,7 @@ func (i *Image) nodeRecords(yield func(record.Record) bool) bool {
 	return true
 }
 
+// record states the registration as it is now, with the changes since in it.
 func (b *Broker) record() *record.RegisterBroker {
 	return &record.RegisterBroker{
 		BrokerID: b.ID, IsMigratingZkBroker: b.migrating, IncarnationID: b.IncarnationID, BrokerEpoch: b.Epoch,
@@ -53,6 +55,7 @@ func (b *Broker) record() *record.RegisterBroker {
 	}
 }
 
+// topicRecords puts a topic's partitions behind it, in order, as replay wants them.
 func (i *Image) topicRecords(yield func(record.Record) bool) bool {
 	for _, t := range i.byName.all() {
 		if !yield(&record.Topic{Name: t.Name, ID: t.ID}) {
@@ -76,6 +79,7 @@ func (p *Partition) record(id model.TopicID, n int32) *record.Partition {
 	}
 }
 
+// configRecords has the producer ids too. Who got the last block is not kept, as Kafka does not keep it.
 func (i *Image) configRecords(yield func(record.Record) bool) bool {
 	for r, c := range i.configs.all() {
 		for key, value := range c.All() {
@@ -96,6 +100,7 @@ func (i *Image) configRecords(yield func(record.Record) bool) bool {
 		yield(&record.ProducerIDs{BrokerID: model.NoBroker, BrokerEpoch: -1, NextProducerID: i.NextProducerID})
 }
 
+// securityRecords are written even where nothing here reads them: a checkpoint that left them out would delete them.
 func (i *Image) securityRecords(yield func(record.Record) bool) bool {
 	for _, e := range i.acls.all() {
 		if !yield(e) {

@@ -14,6 +14,7 @@ type tree[K, V any] struct {
 	size    int
 }
 
+// node is never changed once a tree that holds it was handed out; an update works on copies.
 type node[K, V any] struct {
 	key         K
 	value       V
@@ -21,10 +22,12 @@ type node[K, V any] struct {
 	height      int8
 }
 
+// newTree gives an empty tree; the order is part of the tree, since identifiers have no order of their own.
 func newTree[K, V any](compare func(a, b K) int) tree[K, V] {
 	return tree[K, V]{compare: compare}
 }
 
+// get costs at most 1.44 log2 n comparisons.
 func (t tree[K, V]) get(key K) (V, bool) {
 	for n := t.root; n != nil; {
 		switch c := t.compare(key, n.key); {
@@ -40,6 +43,7 @@ func (t tree[K, V]) get(key K) (V, bool) {
 	return none, false
 }
 
+// with gives the tree in which key has value. The old tree goes on being what it was.
 func (t tree[K, V]) with(key K, value V) tree[K, V] {
 	root, added := t.insert(t.root, key, value)
 	if added {
@@ -49,6 +53,7 @@ func (t tree[K, V]) with(key K, value V) tree[K, V] {
 	return t
 }
 
+// without looks first, so that a key that is not there copies nothing.
 func (t tree[K, V]) without(key K) tree[K, V] {
 	if _, ok := t.get(key); ok {
 		t.root = t.remove(t.root, key)
@@ -71,6 +76,7 @@ func (n *node[K, V]) walk(yield func(K, V) bool) bool {
 	return n == nil || n.left.walk(yield) && yield(n.key, n.value) && n.right.walk(yield)
 }
 
+// walkFrom goes down one path and takes whole subtrees to the right of it.
 func (t tree[K, V]) walkFrom(n *node[K, V], first K, yield func(K, V) bool) bool {
 	if n == nil {
 		return true
@@ -99,6 +105,7 @@ func (t tree[K, V]) insert(n *node[K, V], key K, value V) (*node[K, V], bool) {
 	return copied.balanced(), added
 }
 
+// remove takes a key that is there. A node with two children gives its place to the next greater one.
 func (t tree[K, V]) remove(n *node[K, V], key K) *node[K, V] {
 	copied := *n
 	switch c := t.compare(key, n.key); {
@@ -121,6 +128,7 @@ func (t tree[K, V]) remove(n *node[K, V], key K) *node[K, V] {
 	return copied.balanced()
 }
 
+// tall is the height, 0 of no node.
 func (n *node[K, V]) tall() int8 {
 	if n == nil {
 		return 0
@@ -150,6 +158,7 @@ func (n *node[K, V]) measured() *node[K, V] {
 	return n
 }
 
+// rotatedLeft makes the right child the parent. Both are copied: the child may be shared with an older tree.
 func (n *node[K, V]) rotatedLeft() *node[K, V] {
 	down, up := *n, *n.right
 	down.right = up.left
@@ -157,6 +166,7 @@ func (n *node[K, V]) rotatedLeft() *node[K, V] {
 	return up.measured()
 }
 
+// rotatedRight makes the left child the parent.
 func (n *node[K, V]) rotatedRight() *node[K, V] {
 	down, up := *n, *n.left
 	down.left = up.right

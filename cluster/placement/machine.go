@@ -125,6 +125,7 @@ func (p *Placer) Next(replicationFactor int) ([]model.BrokerID, error) {
 
 func (p *Placer) after(rack int) int { return (rack + 1) % len(p.racks) }
 
+// next gives a broker that this partition has not got yet, one that serves if there is any.
 func (r *rack) next() (model.BrokerID, bool) {
 	if id, ok := r.unfenced.next(); ok {
 		return id, true
@@ -132,12 +133,14 @@ func (r *rack) next() (model.BrokerID, bool) {
 	return r.fenced.next()
 }
 
+// shuffle lets topics of one partition begin at different brokers.
 func (d *dealer) shuffle(draw func(n int) int) {
 	if len(d.brokers) > 0 {
 		d.start = draw(len(d.brokers))
 	}
 }
 
+// next deals the next broker, false when each had its turn in this partition.
 func (d *dealer) next() (model.BrokerID, bool) {
 	if d.dealt == len(d.brokers) {
 		return model.NoBroker, false

@@ -77,6 +77,7 @@ func (c Checkpoint) Batches(records iter.Seq[record.Record], now time.Time) iter
 	}
 }
 
+// head is the first batch: a quorum of kraft.version 0 does not name its voters, whom its configuration names.
 func (c Checkpoint) head() []batch.ControlRecord {
 	head := []batch.ControlRecord{batch.SnapshotHeader{LastContainedLogTimestamp: c.LastTimestamp}}
 	if c.KRaftVersion > 0 {
@@ -134,6 +135,7 @@ func (r *CheckpointReader) Add(v batch.View, apply func(record.Record) error) er
 	})
 }
 
+// control passes over control records of kinds that came later.
 func (r *CheckpointReader) control(raw batch.Record) error {
 	c, err := batch.ParseControl(raw.Key, raw.Value)
 	if err != nil {

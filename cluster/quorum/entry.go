@@ -25,7 +25,7 @@ import (
 // controlMark cannot begin a metadata record, whose frame version is 1.
 const controlMark = 0
 
-// Entry is a committed record.
+// Entry is a committed record: metadata, or one of the quorum's own control records.
 type Entry struct {
 	Offset model.Offset
 	Epoch  model.LeaderEpoch
@@ -38,13 +38,16 @@ type Entry struct {
 func offsetOf(index uint64) model.Offset { return model.Offset(index) - 1 }
 func indexOf(o model.Offset) uint64      { return uint64(o + 1) }
 
+// isVoters: raft has two forms of this entry, of which it makes the older one from changes of one node.
 func isVoters(e *raftpb.Entry) bool { return e.GetType() != raftpb.EntryNormal }
 
+// isControl tells which kind of batch an entry belongs in.
 func isControl(e *raftpb.Entry) bool {
 	return isVoters(e) || len(e.GetData()) == 0 || e.GetData()[0] == controlMark
 }
 
-// committed turns an entry into what the log's readers see.
+// committed turns an entry into what the log's readers see. Its errors are bugs or memory gone bad: entries are decoded
+// before they are taken in.
 func committed(e *raftpb.Entry) (Entry, error) {
 	out := Entry{Offset: offsetOf(e.GetIndex()), Epoch: model.LeaderEpoch(e.GetTerm())}
 	var err error
@@ -71,6 +74,7 @@ func parseControl(t batch.ControlType, value []byte) (batch.ControlRecord, error
 	return batch.ParseControl(controlKey(t), value)
 }
 
+// controlKey is version 0 and the type, 16 bits each.
 func controlKey(t batch.ControlType) []byte {
 	return binary.BigEndian.AppendUint16([]byte{0, 0}, uint16(t))
 }
@@ -133,7 +137,8 @@ func entriesOf(v batch.View, voters *[]batch.Voter) ([]*raftpb.Entry, error) {
 	return entries, err
 }
 
-// batchesOf turns entries into record batches, none larger than maxBytes unless a single record is.
+// batchesOf turns entries into record batches, none much larger than BatchBytesMax unless a single record is. All records
+// get one timestamp, that of the write: entries do not carry one.
 func (m *Machine) batchesOf(entries []*raftpb.Entry, nowMs int64) ([]batch.View, error) {
 	var views []batch.View
 	var b *batch.Builder
@@ -168,6 +173,7 @@ func (m *Machine) batchesOf(entries []*raftpb.Entry, nowMs int64) ([]batch.View,
 	return views, flush()
 }
 
+// recordOf is the inverse of what entriesOf reads.
 func (m *Machine) recordOf(e *raftpb.Entry) (batch.Record, error) {
 	switch data := e.GetData(); {
 	case isVoters(e):

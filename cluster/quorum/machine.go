@@ -74,7 +74,9 @@ type Append struct {
 	Truncate bool
 	Batches  []batch.View
 
-	entries   []*raftpb.Entry
+	// entries are what Batches hold.
+	entries []*raftpb.Entry
+	// responses are raft's own, to itself and to others, that say that all this is durable.
 	responses []*raftpb.Message
 }
 
@@ -188,13 +190,14 @@ func (m *Machine) Step(from VoterKey, payload []byte) error {
 	return nil
 }
 
-// Tick is called at a steady pace; elections and heartbeats count in ticks.
+// Tick is called at a steady pace, by something that nothing else can hold up; elections and heartbeats count in ticks. A
+// lone voter needs none.
 func (m *Machine) Tick() {
 	m.node.Tick()
 	m.collect()
 }
 
-// Campaign starts an election without waiting for the timeout.
+// Campaign starts an election without waiting for the timeout; raft asks first whether anybody would vote (PreVote).
 func (m *Machine) Campaign() error {
 	err := m.node.Campaign()
 	m.collect()

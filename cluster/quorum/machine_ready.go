@@ -42,6 +42,7 @@ func (m *Machine) follow(s raft.SoftState) {
 	m.effects.Leadership = &told
 }
 
+// key finds who is behind one of raft's numbers. A number that nobody has used with this node is nobody's.
 func (m *Machine) key(id uint64) VoterKey {
 	if k, ok := m.known[id]; ok {
 		return k
@@ -91,6 +92,7 @@ func (m *Machine) Appended(a *Append) {
 	m.collect()
 }
 
+// finish lets raft know that an Append is durable, and sends what had to wait for that.
 func (m *Machine) finish(a *Append) {
 	if a.Install != nil {
 		m.storage.start, m.storage.startTerm = indexOf(a.Install.End-1), uint64(a.Install.Epoch)
@@ -149,6 +151,7 @@ func (m *Machine) Checkpointed(b Boundary) {
 	}
 }
 
+// setVoters keeps the keys of former voters known: their last messages may still be under way.
 func (m *Machine) setVoters(voters []batch.Voter) {
 	m.voters = voters
 	for _, k := range keysOf(voters) {
@@ -156,6 +159,7 @@ func (m *Machine) setVoters(voters []batch.Voter) {
 	}
 }
 
+// send gives a message to the shell. To an unknown number it goes to NoVoter, which no link leads to.
 func (m *Machine) send(message *raftpb.Message) {
 	payload, err := proto.Marshal(message)
 	invariant.Check(err == nil, "quorum: a raft message does not encode: %v", err)

@@ -16,6 +16,7 @@ import (
 //  1. entries[i] has index start + 1 + i;
 //  2. start is at or below the applied index.
 type storage struct {
+	// hard and initial are asked for once, when the node starts; raft keeps its own from then on.
 	hard    *raftpb.HardState
 	initial *raftpb.ConfState
 	// start and startTerm name the entry before the first one held.
@@ -25,9 +26,11 @@ type storage struct {
 	checkpoint Boundary
 }
 
+// last is the index of the last entry that was ever held, whether it still is or not.
 func (s *storage) last() uint64 { return s.start + uint64(len(s.entries)) }
 
-// append adds durable entries; they replace what they overlap, as a new leader's do.
+// append adds entries once they are durable, not when they are handed out: until then raft keeps them itself. They replace
+// what they overlap, as a new leader's do.
 func (s *storage) append(entries []*raftpb.Entry) {
 	if len(entries) == 0 {
 		return
@@ -104,6 +107,7 @@ func (s *storage) Snapshot() (*raftpb.Snapshot, error) {
 	return s.checkpoint.snapshot(), nil
 }
 
+// snapshot carries the voters twice: as raft's numbers, and as records for whoever installs it.
 func (b Boundary) snapshot() *raftpb.Snapshot {
 	return &raftpb.Snapshot{
 		Data: batch.Voters{Voters: b.Voters}.AppendValue(nil),
@@ -113,6 +117,7 @@ func (b Boundary) snapshot() *raftpb.Snapshot {
 	}
 }
 
+// confState is what raft knows of a set of voters. There are no learners: who does not vote fetches the log as a follower.
 func confState(voters []batch.Voter) *raftpb.ConfState {
 	c := &raftpb.ConfState{}
 	for _, k := range keysOf(voters) {

@@ -12,7 +12,7 @@ type CheckpointPolicy struct {
 	AgeMax time.Duration
 }
 
-// Growth counts what was committed since the last checkpoint.
+// Growth counts what was committed since the last checkpoint. The zero value begins at none.
 type Growth struct {
 	bytes int64
 	since time.Time

@@ -20,7 +20,8 @@ type Boundary struct {
 	Voters []batch.Voter
 }
 
-// Restorer rebuilds a Machine from what is on disk: a checkpoint, the log behind it, and the hard state.
+// Restorer rebuilds a Machine from what is on disk: a checkpoint, the log behind it, and the hard state. How far the log
+// is committed is not on disk: it begins as unknown, and the next leader's first entry settles it.
 type Restorer struct {
 	options Options
 	storage *storage
@@ -119,6 +120,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// boundaryOf reads a snapshot message. One without voters is from a quorum of kraft.version 0.
 func boundaryOf(s *raftpb.Snapshot) Boundary {
 	meta := s.GetMetadata()
 	b := Boundary{End: offsetOf(meta.GetIndex()) + 1, Epoch: model.LeaderEpoch(meta.GetTerm())}

@@ -21,7 +21,7 @@ type VoterKey struct {
 // NoVoter is the key of nobody.
 var NoVoter = VoterKey{ID: model.NoBroker}
 
-// String is "id@directory".
+// String writes a key as Kafka's tools take it.
 func (k VoterKey) String() string { return fmt.Sprintf("%d@%s", k.ID, k.Directory) }
 
 // raftID is raft's number for a key: 63 bits of its SHA-256. Being made of the random directory id, a number is not used

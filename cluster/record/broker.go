@@ -4,18 +4,28 @@ import "troupe/internal/model"
 
 // RegisterBroker announces an incarnation of a broker; its offset is the broker epoch (KIP-631). It replaces what was
 // registered under the id before.
+//
+//	version  0                                            + 1        + 2         + 3        + 4
+//	         id, incarnation, epoch, endpoints,            shutdown   migrating   log dirs   cordoned log dirs
+//	         features, rack, fenced                                               (tag 0)    (tag 1)
 type RegisterBroker struct {
-	BrokerID             model.BrokerID
-	IsMigratingZkBroker  bool // version 2+
-	IncarnationID        model.UUID
-	BrokerEpoch          model.BrokerEpoch
-	Endpoints            []Endpoint
-	Features             []FeatureRange
-	Rack                 *string
-	Fenced               bool
-	InControlledShutdown bool                // version 1+
-	LogDirs              []model.DirectoryID // version 3+
-	CordonedLogDirs      []model.DirectoryID // version 4+, nil when nothing is said
+	BrokerID model.BrokerID
+	// IsMigratingZkBroker is known from version 2 on; this software refuses such registrations.
+	IsMigratingZkBroker bool
+	// IncarnationID is drawn by the process when it starts.
+	IncarnationID model.UUID
+	// BrokerEpoch is the offset of this very record.
+	BrokerEpoch model.BrokerEpoch
+	Endpoints   []Endpoint
+	Features    []FeatureRange
+	Rack        *string
+	Fenced      bool
+	// InControlledShutdown is known from version 1 on.
+	InControlledShutdown bool
+	// LogDirs is known from version 3 on: the ids of the broker's log directories (KIP-858).
+	LogDirs []model.DirectoryID
+	// CordonedLogDirs is known from version 4 on: directories that get no new replicas (KIP-1066). nil says nothing.
+	CordonedLogDirs []model.DirectoryID
 }
 
 // Endpoint is a listener of a broker or controller.
@@ -34,7 +44,7 @@ type FeatureRange struct {
 	MaxSupportedVersion int16
 }
 
-// UnregisterBroker removes a broker.
+// UnregisterBroker removes a broker for good; its replicas stay assigned to it until somebody moves them.
 type UnregisterBroker struct {
 	BrokerID    model.BrokerID
 	BrokerEpoch model.BrokerEpoch
@@ -58,10 +68,12 @@ type BrokerRegistrationChange struct {
 	BrokerEpoch model.BrokerEpoch
 	// Fenced is -1 to unfence, 0 to leave, 1 to fence.
 	Fenced int8
-	// InControlledShutdown is 0 to leave, 1 to enter (version 1+).
+	// InControlledShutdown is 0 to leave, 1 to enter; known from version 1 on. There is no way back but to register.
 	InControlledShutdown int8
-	LogDirs              []model.DirectoryID // version 2+, empty leaves
-	CordonedLogDirs      []model.DirectoryID // version 3+, nil leaves
+	// LogDirs is known from version 2 on; empty leaves what was registered.
+	LogDirs []model.DirectoryID
+	// CordonedLogDirs is known from version 3 on (KIP-1066); nil leaves, an empty list lifts every cordon.
+	CordonedLogDirs []model.DirectoryID
 }
 
 // RegisterController announces an incarnation of a controller (KIP-919).
@@ -158,6 +170,7 @@ func (r *RegisterController) fields(c *coder, _ int16) {
 	c.tags()
 }
 
+// endpoints: an element takes at least 7 bytes, two empty strings, two numbers and its tag count.
 func (c *coder) endpoints(v *[]Endpoint) {
 	array(c, v, false, 7, func(e *Endpoint) {
 		c.string(&e.Name)
@@ -168,6 +181,7 @@ func (c *coder) endpoints(v *[]Endpoint) {
 	})
 }
 
+// featureRanges: an element takes at least 6 bytes.
 func (c *coder) featureRanges(v *[]FeatureRange) {
 	array(c, v, false, 6, func(f *FeatureRange) {
 		c.string(&f.Name)

@@ -9,7 +9,8 @@ type Config struct {
 	// ResourceName is empty for the default of all brokers.
 	ResourceName string
 	Name         string
-	Value        *string
+	// Value is text whatever the key's type is: the log does not know the keys.
+	Value *string
 }
 
 // FeatureLevel finalizes a feature at a level; 0 switches it off.
@@ -18,14 +19,15 @@ type FeatureLevel struct {
 	Level int16
 }
 
-// ProducerIDs says that all ids below NextProducerID were handed out in blocks (KIP-730).
+// ProducerIDs says that all ids below NextProducerID were handed out in blocks (KIP-730). A block that its broker did not
+// use up is lost, which is how no id comes twice.
 type ProducerIDs struct {
 	BrokerID       model.BrokerID
 	BrokerEpoch    model.BrokerEpoch
 	NextProducerID model.ProducerID
 }
 
-// NoOp moves the log end, so that observers see a live leader.
+// NoOp moves the log end, so that observers see a live leader (metadata.max.idle.interval.ms).
 type NoOp struct{}
 
 // ZkMigrationState is kept only so that logs of clusters that left ZooKeeper can be read (KIP-866).
@@ -33,7 +35,8 @@ type ZkMigrationState struct {
 	State int8
 }
 
-// BeginTransaction opens a change of several records: none of them is seen before EndTransaction (KIP-868).
+// BeginTransaction opens a change of several records: none of them is seen before EndTransaction (KIP-868). There is no
+// transaction within a transaction.
 type BeginTransaction struct {
 	Name *string
 }
@@ -41,7 +44,7 @@ type BeginTransaction struct {
 // EndTransaction makes the records since BeginTransaction visible at once.
 type EndTransaction struct{}
 
-// AbortTransaction drops the records since BeginTransaction.
+// AbortTransaction drops the records since BeginTransaction. A new leader writes it when the one before died in between.
 type AbortTransaction struct {
 	Reason *string
 }

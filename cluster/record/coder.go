@@ -9,6 +9,15 @@ import (
 
 // coder reads or writes the fields of a record, so that each kind states its layout once.
 // Reading consumes buf from the front and stops at the first failure (bad); every later field then stays zero.
+//
+// The encodings, big-endian (facts/README.md, "Wire rules"):
+//
+//	int8 … int64, float64   as they are
+//	bool                    one byte, 0 or 1
+//	uuid                    16 bytes
+//	string, bytes           unsigned varint n+1, then n bytes; 0 alone is null
+//	list                    unsigned varint n+1, then n elements; 0 alone is null
+//	structure               its fields, then its tagged section (tags.go)
 type coder struct {
 	writing bool
 	buf     []byte
@@ -36,6 +45,8 @@ func (c *coder) take(n int) []byte {
 	return b
 }
 
+// uvarint codes what never exceeds 32 bits in this format: lengths, counts and tags. A larger number is damage, and must
+// not become a negative length.
 func (c *coder) uvarint(v *uint64) {
 	if c.writing {
 		c.buf = binary.AppendUvarint(c.buf, *v)
@@ -59,6 +70,7 @@ func (c *coder) size(n int) int {
 	return int(v) - 1
 }
 
+// bool takes any byte but 0 for true, as Kafka's reader does.
 func (c *coder) bool(v *bool) {
 	if c.writing {
 		var b byte
@@ -89,13 +101,14 @@ func (c *coder) int16(v *int16) {
 	}
 }
 
+// uint16 is for ports.
 func (c *coder) uint16(v *uint16) {
 	signed := int16(*v)
 	c.int16(&signed)
 	*v = uint16(signed)
 }
 
-// int32 codes any of the 32-bit identifiers.
+// codeInt32 codes any of the 32-bit identifiers; a method cannot have a type parameter.
 func codeInt32[T ~int32](c *coder, v *T) {
 	if c.writing {
 		c.buf = binary.BigEndian.AppendUint32(c.buf, uint32(*v))
@@ -104,6 +117,7 @@ func codeInt32[T ~int32](c *coder, v *T) {
 	}
 }
 
+// codeInt64 codes any of the 64-bit identifiers, and times.
 func codeInt64[T ~int64](c *coder, v *T) {
 	if c.writing {
 		c.buf = binary.BigEndian.AppendUint64(c.buf, uint64(*v))
@@ -112,6 +126,7 @@ func codeInt64[T ~int64](c *coder, v *T) {
 	}
 }
 
+// float64 is IEEE 754, which only quotas use.
 func (c *coder) float64(v *float64) {
 	bits := int64(math.Float64bits(*v))
 	codeInt64(c, &bits)
@@ -138,6 +153,7 @@ func (c *coder) string(v *string) {
 	}
 }
 
+// nullableString keeps null and "" apart: a rack that is not set, a config that is removed.
 func (c *coder) nullableString(v **string) {
 	if c.writing {
 		if *v == nil {
@@ -156,6 +172,7 @@ func (c *coder) nullableString(v **string) {
 	*v = &s
 }
 
+// bytes copies, since what it reads from is the buffer of a batch.
 func (c *coder) bytes(v *[]byte) {
 	n := c.size(len(*v))
 	switch {
@@ -200,10 +217,12 @@ func array[T any](c *coder, v *[]T, nullable bool, width int, element func(*T)) 
 	}
 }
 
+// brokers is a list that may be empty but not null.
 func (c *coder) brokers(v *[]model.BrokerID) {
 	array(c, v, false, 4, func(id *model.BrokerID) { codeInt32(c, id) })
 }
 
+// nullableBrokers is a list whose null says "not given": in a change record, "leave as it is".
 func (c *coder) nullableBrokers(v *[]model.BrokerID) {
 	array(c, v, true, 4, func(id *model.BrokerID) { codeInt32(c, id) })
 }

@@ -7,42 +7,56 @@ type Key int16
 
 // The kinds of facts/records.md.
 const (
-	KeyRegisterBroker            Key = 0
-	KeyUnregisterBroker          Key = 1
-	KeyTopic                     Key = 2
-	KeyPartition                 Key = 3
-	KeyConfig                    Key = 4
-	KeyPartitionChange           Key = 5
-	KeyFenceBroker               Key = 7
-	KeyUnfenceBroker             Key = 8
-	KeyRemoveTopic               Key = 9
+	// Brokers and controllers: who there is, and whether they serve (KIP-631, KIP-919). Fence and unfence are the older
+	// form of a registration change.
+	KeyRegisterBroker           Key = 0
+	KeyUnregisterBroker         Key = 1
+	KeyFenceBroker              Key = 7
+	KeyUnfenceBroker            Key = 8
+	KeyBrokerRegistrationChange Key = 17
+	KeyRegisterController       Key = 27
+
+	// Topics and partitions. A topic's configs go with it, without records of their own.
+	KeyTopic           Key = 2
+	KeyPartition       Key = 3
+	KeyPartitionChange Key = 5
+	KeyRemoveTopic     Key = 9
+	KeyClearElr        Key = 28
+
+	// The cluster: configs, features, quotas, producer ids, and what a migration from ZooKeeper left.
+	KeyConfig           Key = 4
+	KeyFeatureLevel     Key = 12
+	KeyClientQuota      Key = 14
+	KeyProducerIDs      Key = 15
+	KeyNoOp             Key = 20
+	KeyZkMigrationState Key = 21
+
+	// Security. Secrets are in the log only as salted hashes.
 	KeyDelegationToken           Key = 10
 	KeyUserScramCredential       Key = 11
-	KeyFeatureLevel              Key = 12
-	KeyClientQuota               Key = 14
-	KeyProducerIDs               Key = 15
-	KeyBrokerRegistrationChange  Key = 17
 	KeyAccessControlEntry        Key = 18
 	KeyRemoveAccessControlEntry  Key = 19
-	KeyNoOp                      Key = 20
-	KeyZkMigrationState          Key = 21
 	KeyRemoveUserScramCredential Key = 22
-	KeyBeginTransaction          Key = 23
-	KeyEndTransaction            Key = 24
-	KeyAbortTransaction          Key = 25
 	KeyRemoveDelegationToken     Key = 26
-	KeyRegisterController        Key = 27
-	KeyClearElr                  Key = 28
 
+	// Marks round the records of one change (KIP-868).
+	KeyBeginTransaction Key = 23
+	KeyEndTransaction   Key = 24
+	KeyAbortTransaction Key = 25
+
+	// keyCount is one more than the greatest key.
 	keyCount = 29
 )
 
+// kind is what there is to know of a record before its bytes are looked at.
 type kind struct {
-	name  string
-	max   int16
+	name string
+	max  int16
+	// fresh makes one whose fields have their defaults, which the reader leaves where a tagged field is absent.
 	fresh func() Record
 }
 
+// kinds is indexed by key; holes are numbers that no record has.
 var kinds = [keyCount]kind{
 	KeyRegisterBroker:            {"RegisterBrokerRecord", 4, func() Record { return new(RegisterBroker) }},
 	KeyUnregisterBroker:          {"UnregisterBrokerRecord", 0, func() Record { return new(UnregisterBroker) }},
@@ -82,6 +96,7 @@ func (k Key) String() string {
 
 func (k Key) known() bool { return k >= 0 && k < keyCount && kinds[k].fresh != nil }
 
+// maxVersion is the newest version that is known here, -1 for a key that is not.
 func (k Key) maxVersion() int16 {
 	if !k.known() {
 		return -1
@@ -89,6 +104,7 @@ func (k Key) maxVersion() int16 {
 	return kinds[k].max
 }
 
+// fresh gives an empty record to read into, nil for an unknown key.
 func (k Key) fresh() Record {
 	if !k.known() {
 		return nil

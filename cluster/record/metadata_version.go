@@ -30,7 +30,8 @@ const (
 	LatestMetadataVersion = CordonedDirectories
 )
 
-// metadataVersionNames are Kafka's release names by level, from level 7 (facts/README.md, "Wire rules").
+// metadataVersionNames are Kafka's release names by level, from level 7 (facts/README.md, "Wire rules"). Most levels
+// brought requests or semantics and no record.
 var metadataVersionNames = []string{
 	"3.3-IV3", "3.4-IV0", "3.5-IV0", "3.5-IV1", "3.5-IV2", "3.6-IV0", "3.6-IV1", "3.6-IV2",
 	"3.7-IV0", "3.7-IV1", "3.7-IV2", "3.7-IV3", "3.7-IV4", "3.8-IV0", "3.9-IV0",
@@ -58,7 +59,8 @@ var versionSteps = [keyCount][]MetadataVersion{
 	KeyPartitionChange:          {Directories, EligibleLeaders},
 }
 
-// VersionAt is the version in which a record of kind k is written at a level.
+// VersionAt is the version in which a record of kind k is written at a level; -1 for a kind that is not known.
+// The newest version is taken even where an older one would do: whoever runs at the level can read it.
 func VersionAt(k Key, level MetadataVersion) int16 {
 	if !k.known() {
 		return -1

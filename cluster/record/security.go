@@ -21,11 +21,13 @@ type RemoveAccessControlEntry struct {
 
 // UserScramCredential sets a user's credential (KIP-900). Mechanism is 1 SCRAM-SHA-256, 2 SCRAM-SHA-512.
 type UserScramCredential struct {
-	Name       string
-	Mechanism  int8
-	Salt       []byte
-	StoredKey  []byte
-	ServerKey  []byte
+	Name      string
+	Mechanism int8
+	// Salt, StoredKey and ServerKey are RFC 5802's; the password itself is nowhere.
+	Salt      []byte
+	StoredKey []byte
+	ServerKey []byte
+	// Iterations is at least 4096.
 	Iterations int32
 }
 
@@ -37,16 +39,18 @@ type RemoveUserScramCredential struct {
 
 // DelegationToken adds or renews a token (KIP-48); times are milliseconds since 1970.
 type DelegationToken struct {
-	Owner               string
-	Requester           string
-	Renewers            []string
+	// Owner acts with the token; Requester asked for it, and is another where KIP-373 allows that.
+	Owner     string
+	Requester string
+	Renewers  []string
+	// IssueTimestamp and the others; renewing moves ExpirationTimestamp, never beyond MaxTimestamp.
 	IssueTimestamp      int64
 	MaxTimestamp        int64
 	ExpirationTimestamp int64
 	TokenID             string
 }
 
-// RemoveDelegationToken removes a token.
+// RemoveDelegationToken ends a token before it expires.
 type RemoveDelegationToken struct {
 	TokenID string
 }

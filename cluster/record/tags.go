@@ -27,6 +27,7 @@ func (c *coder) tags(fields ...field) {
 			return
 		}
 		next = tag + 1
+		// The value is read on its own, so that a field cannot run into the next one.
 		value := c.take(int(size))
 		rest := c.buf
 		if c.bad != "" {
@@ -48,6 +49,8 @@ func (c *coder) tags(fields ...field) {
 	}
 }
 
+// writeTags writes each value apart first, because its size stands before it. Fields come in the order given, which the
+// callers keep rising.
 func (c *coder) writeTags(fields []field) {
 	var count uint64
 	for _, f := range fields {

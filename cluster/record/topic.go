@@ -26,36 +26,50 @@ type RemoveTopic struct {
 }
 
 // Partition creates a partition, or states it whole in a checkpoint.
+//
+//	version  0                                              + 1           + 2
+//	         partition, topic, replicas, ISR, removing,      directories   ELR (tag 1),
+//	         adding, leader, leader epoch, partition epoch,                last known ELR (tag 2)
+//	         recovery state (tag 0)
 type Partition struct {
-	PartitionID            int32
-	TopicID                model.TopicID
-	Replicas               []model.BrokerID
-	ISR                    []model.BrokerID
-	RemovingReplicas       []model.BrokerID
-	AddingReplicas         []model.BrokerID
-	Leader                 model.BrokerID
-	LeaderRecoveryState    int8
-	LeaderEpoch            model.LeaderEpoch
-	PartitionEpoch         model.PartitionEpoch
-	Directories            []model.DirectoryID // version 1+: one a replica, in the order of Replicas
-	EligibleLeaderReplicas []model.BrokerID    // version 2+, nil is none
-	LastKnownELR           []model.BrokerID    // version 2+, nil is none
+	PartitionID         int32
+	TopicID             model.TopicID
+	Replicas            []model.BrokerID
+	ISR                 []model.BrokerID
+	RemovingReplicas    []model.BrokerID
+	AddingReplicas      []model.BrokerID
+	Leader              model.BrokerID
+	LeaderRecoveryState int8
+	LeaderEpoch         model.LeaderEpoch
+	PartitionEpoch      model.PartitionEpoch
+	// Directories is known from version 1 on: one a replica, in the order of Replicas (KIP-858).
+	Directories []model.DirectoryID
+	// EligibleLeaderReplicas and LastKnownELR are known from version 2 on (KIP-966); nil is none.
+	EligibleLeaderReplicas []model.BrokerID
+	LastKnownELR           []model.BrokerID
 }
 
 // PartitionChange changes the fields that are set and raises the partition epoch by one. A Leader that is set raises
 // the leader epoch too, even when it is the same broker.
+//
+//	tag  0 ISR  1 leader  2 replicas  3 removing  4 adding  5 recovery state  6 ELR  7 last known ELR  8 directories
+//
+// Tags 6 and 7 are known from version 2 on, 8 from version 1 on.
 type PartitionChange struct {
-	PartitionID            int32
-	TopicID                model.TopicID
-	ISR                    []model.BrokerID // nil leaves
-	Leader                 model.BrokerID   // NoLeaderChange leaves
-	Replicas               []model.BrokerID // nil leaves
-	RemovingReplicas       []model.BrokerID // nil leaves
-	AddingReplicas         []model.BrokerID // nil leaves
-	LeaderRecoveryState    int8             // NoRecoveryChange leaves
+	PartitionID int32
+	TopicID     model.TopicID
+	// ISR and the other lists: nil leaves, an empty list empties.
+	ISR []model.BrokerID
+	// Leader is NoLeaderChange to leave, NoBroker when nobody can lead.
+	Leader           model.BrokerID
+	Replicas         []model.BrokerID
+	RemovingReplicas []model.BrokerID
+	AddingReplicas   []model.BrokerID
+	// LeaderRecoveryState is NoRecoveryChange to leave.
+	LeaderRecoveryState    int8
 	Directories            []model.DirectoryID
-	EligibleLeaderReplicas []model.BrokerID // nil leaves
-	LastKnownELR           []model.BrokerID // nil leaves
+	EligibleLeaderReplicas []model.BrokerID
+	LastKnownELR           []model.BrokerID
 }
 
 // ClearElr empties the eligible leaders of a topic's partitions, or of all partitions when the name is empty.
@@ -88,6 +102,7 @@ func (r *RemoveTopic) fields(c *coder, _ int16) {
 // Key is 3.
 func (*Partition) Key() Key { return KeyPartition }
 
+// The order on the wire is the schema's, which puts the recovery state behind tag 0 although it is declared earlier.
 func (r *Partition) fields(c *coder, version int16) {
 	codeInt32(c, &r.PartitionID)
 	c.uuid(&r.TopicID)
@@ -111,6 +126,8 @@ func (r *Partition) fields(c *coder, version int16) {
 // Key is 5.
 func (*PartitionChange) Key() Key { return KeyPartitionChange }
 
+// Everything but the two ids is tagged: a change of an ISR takes some 30 bytes. Tags are in rising order, which is not the
+// order of the schema.
 func (r *PartitionChange) fields(c *coder, version int16) {
 	codeInt32(c, &r.PartitionID)
 	c.uuid(&r.TopicID)
