@@ -34,6 +34,9 @@ func (l *Log) View() *View {
 	return l.view
 }
 
+// Segments is how many segments the view covers.
+func (v *View) Segments() int { return len(v.segments) }
+
 // EpochEnd answers OffsetForLeaderEpoch (checkpoint.Epochs.End).
 func (v *View) EpochEnd(e model.LeaderEpoch) (model.LeaderEpoch, model.Offset) {
 	return v.epochs.End(e, v.LogEnd)
