@@ -2,10 +2,8 @@ package partitionlog
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"sync"
-	"sync/atomic"
 
 	"troupe/internal/vfs"
 )
@@ -28,137 +26,6 @@ const appendReserve = 32
 // NewFileCache makes a cache that takes its descriptors from ShareFiles.
 func NewFileCache(fsys vfs.FS, d *vfs.Descriptors) *FileCache {
 	return &FileCache{fs: fsys, descriptors: d}
-}
-
-// slot is one segment file, which the cache opens and closes as it likes while it is not pinned.
-//
-// Invariants: file is set exactly while pins is not closed; pins leaves closed and returns to it under mu only.
-type slot struct {
-	cache *FileCache
-	dir   *directory
-	id    fileID
-
-	pins atomic.Int32 // closed, or the number of users of the open file
-	used atomic.Bool  // since the hand came by
-	gone atomic.Bool  // to be closed for good at the last unpin
-
-	mu   sync.Mutex
-	file vfs.File
-	at   int // index in cache.open, under cache.mu
-}
-
-const closed = -1
-
-func newSlot(c *FileCache, dir *directory, id fileID) *slot {
-	s := &slot{cache: c, dir: dir, id: id}
-	s.pins.Store(closed)
-	return s
-}
-
-// use says what a pin is for.
-type use uint8
-
-const (
-	useRead use = iota
-	useAppend
-	useCreate // an append to a file that is not there yet
-)
-
-// pin gives the open file until unpin. ErrStale says that the file was deleted.
-func (s *slot) pin(u use) (vfs.File, error) {
-	for {
-		n := s.pins.Load()
-		if n == closed {
-			return s.openAndPin(u)
-		}
-		if s.pins.CompareAndSwap(n, n+1) {
-			if !s.used.Load() {
-				s.used.Store(true)
-			}
-			return s.file, nil
-		}
-	}
-}
-
-func (s *slot) openAndPin(u use) (vfs.File, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.pins.Load() != closed {
-		s.pins.Add(1) // another one opened it; it cannot be closed while mu is held
-		return s.file, nil
-	}
-	if s.gone.Load() {
-		return nil, ErrStale
-	}
-	if err := s.cache.room(u != useRead); err != nil {
-		return nil, err
-	}
-	flag := os.O_RDWR
-	if u == useCreate {
-		flag |= os.O_CREATE
-	}
-	f, err := s.dir.open(s.id, flag)
-	if err != nil {
-		s.cache.descriptors.Give(vfs.ShareFiles)
-		if errors.Is(err, fs.ErrNotExist) && u == useRead {
-			return nil, errors.Join(ErrStale, err)
-		}
-		return nil, err
-	}
-	s.file = f
-	s.cache.add(s)
-	s.used.Store(true)
-	s.pins.Store(1)
-	return f, nil
-}
-
-// unpin ends one use.
-func (s *slot) unpin() {
-	if s.pins.Add(-1) == 0 && s.gone.Load() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.closeIfIdle()
-	}
-}
-
-// forget closes the file for good, when its last user is done.
-func (s *slot) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.gone.Store(true)
-	s.closeIfIdle()
-}
-
-// closeIfIdle is called with mu held. The error of the close is dropped: what had to be safe was synced, and a failed
-// close of a Linux file does not tell of earlier writes.
-func (s *slot) closeIfIdle() bool {
-	if !s.pins.CompareAndSwap(0, closed) {
-		return false
-	}
-	_ = s.file.Close()
-	s.file = nil
-	s.cache.remove(s)
-	s.cache.descriptors.Give(vfs.ShareFiles)
-	return true
-}
-
-// rename moves the file while others may be using it.
-func (s *slot) rename(to fileID) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closeIfIdle() // Windows renames no open file
-	if err := s.dir.rename(s.id, to); err != nil {
-		return err
-	}
-	s.id = to
-	return nil
-}
-
-// deleted tells whether the file was renamed to await its removal.
-func (s *slot) deleted() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.id.deleted
 }
 
 // room takes a descriptor, closing an idle file when there is none left.

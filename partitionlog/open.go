@@ -1,7 +1,6 @@
 package partitionlog
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -154,71 +153,6 @@ func (ld *loader) sortFiles() error {
 	}
 	slices.Sort(ld.bases)
 	slices.Sort(ld.snapshots)
-	return nil
-}
-
-// finishSwaps completes what the cleaner had decided: a .swap file is whole unless a .cleaned one at or below it shows
-// that the cleaner had not come so far with the group. Segments that a swapped one covers are removed.
-func (ld *loader) finishSwaps(swaps []fileID, lowestCleaned model.Offset) error {
-	for _, id := range swaps {
-		if lowestCleaned != model.NoOffset && id.offset >= lowestCleaned {
-			if err := ld.removeName(id.String() + suffixSwap); err != nil {
-				return err
-			}
-			continue
-		}
-		if id.suffix == suffixLog {
-			if err := ld.removeCovered(id); err != nil {
-				return err
-			}
-		}
-	}
-	// Indexes come first, so that the log of a segment shows that they are there.
-	slices.SortFunc(swaps, func(a, b fileID) int { return cmp.Compare(a.suffix, b.suffix) })
-	slices.SortStableFunc(swaps, func(a, b fileID) int {
-		return cmp.Compare(boolInt(a.suffix == suffixLog), boolInt(b.suffix == suffixLog))
-	})
-	renamed := false
-	for _, id := range swaps {
-		if lowestCleaned != model.NoOffset && id.offset >= lowestCleaned {
-			continue
-		}
-		if err := ld.env.FS.Rename(ld.dir.file(id.String()+suffixSwap), ld.dir.file(id.String())); err != nil {
-			return err
-		}
-		info, err := ld.env.FS.Stat(ld.dir.file(id.String()))
-		if err != nil {
-			return err
-		}
-		ld.present[id], renamed = fs.FileInfoToDirEntry(info), true
-	}
-	if !renamed {
-		return nil
-	}
-	return ld.env.FS.SyncDir(ld.dir.path)
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// removeCovered removes the segments whose offsets a swapped one holds.
-func (ld *loader) removeCovered(swap fileID) error {
-	end, err := ld.endOf(swap.String()+suffixSwap, swap.offset)
-	if err != nil {
-		return err
-	}
-	for id := range ld.present {
-		if id.suffix != suffixSnapshot && id.offset >= swap.offset && id.offset < end {
-			if err := ld.dir.remove(id); err != nil {
-				return err
-			}
-			delete(ld.present, id)
-		}
-	}
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package partitionlog
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"troupe/internal/model"
@@ -44,42 +43,6 @@ func newSegment(env *Env, dir *directory, base model.Offset) *segment {
 	s.index = newSegIndex(env, s.file, base)
 	s.roll.firstMs = noTime
 	return s
-}
-
-// mark says that offsets below it stand before a position of a segment's file, and the others from there on.
-type mark struct {
-	offset model.Offset
-	pos    int64
-}
-
-// cursors remember where readers of old data stopped, so that each of their next reads finds its place at once.
-type cursors struct {
-	mu   sync.Mutex
-	next uint8
-	at   [4]mark
-}
-
-func (c *cursors) find(o model.Offset) (pos int64, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, m := range c.at {
-		if m.offset == o && m.pos > 0 {
-			return m.pos, true
-		}
-	}
-	return 0, false
-}
-
-func (c *cursors) remember(m mark) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, have := range c.at {
-		if have == m {
-			return
-		}
-	}
-	c.at[c.next%uint8(len(c.at))] = m
-	c.next++
 }
 
 // segmentAt is the index of the segment that holds an offset: the last that begins at or before it, -1 for none.

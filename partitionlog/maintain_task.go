@@ -1,0 +1,124 @@
+package partitionlog
+
+import (
+	"errors"
+	"os"
+
+	"troupe/internal/model"
+	"troupe/partitionlog/checkpoint"
+)
+
+// segmentWork is what is to be written of one segment.
+type segmentWork struct {
+	segment *segment
+	block   indexBlock
+	sync    bool
+	sealed  bool
+	txnSync bool
+	txnSize int64
+}
+
+// maintainTask writes, in this order: the batches, the indexes, the names in the directory, the leader epochs, the
+// snapshots. A snapshot that is there shows a recovery that all before it is durable (loader.trust). It is not synced
+// itself: it carries a checksum, and without it a recovery goes back to an older one.
+type maintainTask struct {
+	dir       *directory
+	segments  []segmentWork
+	snapshots []snapshot
+	epochs    checkpoint.Epochs
+	epochsDue bool
+	// staleSnapshot is the one that the new ones replace.
+	staleSnapshot model.Offset
+	to            snapshot // zero without a recovery point
+	ready         int
+}
+
+func (t *maintainTask) run() error {
+	for i := range t.segments {
+		if err := t.segments[i].run(); err != nil {
+			return err
+		}
+	}
+	if t.ready > 0 {
+		if err := t.dir.sync(); err != nil {
+			return err
+		}
+	}
+	if t.epochsDue {
+		if err := checkpoint.WriteEpochs(t.dir.fs, t.dir.file(checkpoint.LeaderEpochs), t.epochs); err != nil {
+			return err
+		}
+	}
+	for _, s := range t.snapshots {
+		if err := writeSnapshot(t.dir, s); err != nil {
+			return err
+		}
+	}
+	if t.staleSnapshot != model.NoOffset {
+		return t.dir.remove(fileID{offset: t.staleSnapshot, suffix: suffixSnapshot})
+	}
+	return nil
+}
+
+func (w *segmentWork) run() error {
+	if w.sync {
+		if err := syncSlot(w.segment.file); err != nil {
+			return err
+		}
+	}
+	if err := w.block.write(w.sync); err != nil {
+		return err
+	}
+	if !w.txnSync {
+		return nil
+	}
+	id := fileID{offset: w.segment.base, suffix: suffixTxnIndex}
+	return w.segment.file.cache.once(w.segment.file.dir, id, os.O_RDWR, syncFile)
+}
+
+// syncSlot takes a file that retention removed meanwhile for synced.
+func syncSlot(s *slot) error {
+	f, err := s.pin(useAppend)
+	if errors.Is(err, ErrStale) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer s.unpin()
+	return syncFile(f)
+}
+
+func writeSnapshot(dir *directory, s snapshot) (err error) {
+	f, err := dir.open(fileID{offset: s.at, suffix: suffixSnapshot}, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(s.bytes, 0)
+	return errors.Join(err, f.Close())
+}
+
+func (t *maintainTask) done(l *Log, err error) {
+	m := &l.maintenance
+	m.underWay = false
+	if err != nil {
+		l.epochsDirty = l.epochsDirty || t.epochsDue
+		l.failedBackground(err)
+		return
+	}
+	for i := range t.segments {
+		w := &t.segments[i]
+		w.block.written()
+		if w.sync {
+			w.segment.saved = w.sealed
+			w.segment.txnIndex.synced = max(w.segment.txnIndex.synced, w.txnSize)
+		}
+	}
+	if t.ready == 0 {
+		return
+	}
+	m.due = m.due[t.ready:]
+	m.checkpointed(l.env.Dirty, t.to.staged)
+	l.recovered, l.flushed = max(l.recovered, t.to.at), max(l.flushed, t.to.at)
+	l.snapshot = t.to.at
+}

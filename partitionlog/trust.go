@@ -1,0 +1,175 @@
+package partitionlog
+
+import (
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+
+	"troupe/codec/batch"
+	"troupe/internal/model"
+	"troupe/internal/vfs"
+)
+
+// trust finds the offset before which batches and index entries need no check. A producer snapshot is as good as the
+// checkpointed recovery point, and newer: it is written only after everything before it was synced. That is so here,
+// while Kafka writes one when it rolls and syncs later; a log that Kafka left open is known by the zeros that it
+// keeps at the end of the active segment's indexes.
+func (ld *loader) trust() error {
+	ld.trusted = ld.params.RecoveryPoint
+	switch {
+	case ld.params.Clean:
+		ld.trusted = math.MaxInt64
+		return nil
+	case len(ld.snapshots) == 0 || len(ld.bases) == 0:
+		return nil
+	}
+	last := ld.bases[len(ld.bases)-1]
+	for x, width := range map[suffix]int64{suffixIndex: offsetEntrySize, suffixTimeIndex: timeEntrySize} {
+		size := ld.sizeOf(last, x)
+		if size < width {
+			continue
+		}
+		var e entry
+		err := ld.env.Files.once(ld.dir, fileID{offset: last, suffix: x}, os.O_RDONLY, func(f vfs.File) error {
+			return readFull(f, e[:width], size/width*width-width)
+		})
+		if err != nil {
+			return err
+		}
+		if e == (entry{}) {
+			return nil
+		}
+	}
+	ld.trusted = max(ld.trusted, ld.snapshots[len(ld.snapshots)-1])
+	return nil
+}
+
+// synced tells whether everything before an offset was synced once, as a snapshot behind it shows. A gap before the
+// offset then comes from a cleaner, or from a leader whose log had one; else the disk took a later segment before the
+// end of an earlier one.
+func (ld *loader) synced(before model.Offset) bool {
+	n := len(ld.snapshots)
+	return n > 0 && ld.snapshots[n-1] >= before
+}
+
+// takeIndexes takes both indexes of a segment that is complete as they are, if their last entries can be right.
+func (ld *loader) takeIndexes(s *segment) bool {
+	x := s.index
+	offsets, times := ld.sizeOf(s.base, suffixIndex), ld.sizeOf(s.base, suffixTimeIndex)
+	if offsets < 0 || offsets%offsetEntrySize != 0 || times < timeEntrySize && s.size > 0 || times%timeEntrySize != 0 {
+		return false
+	}
+	x.offsets.onDisk, x.times.onDisk = int(offsets/offsetEntrySize), int(times/timeEntrySize)
+	if !x.lastEntriesSound(s.size) {
+		x.offsets.onDisk, x.times.onDisk = 0, 0
+		return false
+	}
+	return true
+}
+
+// lastEntriesSound reads the last entries; the last time entry gives the greatest timestamp.
+func (x *segIndex) lastEntriesSound(logSize int64) bool {
+	if n := x.offsets.onDisk; n > 0 {
+		var e entry
+		err := x.read(suffixIndex, func(f vfs.File) error {
+			return readFull(f, e[:offsetEntrySize], int64(n-1)*offsetEntrySize)
+		})
+		if err != nil || keyOffset(e[:]) <= 0 || keyPos(e[:]) <= 0 || keyPos(e[:]) >= logSize {
+			return false
+		}
+	}
+	if n := x.times.onDisk; n > 0 {
+		var e entry
+		err := x.read(suffixTimeIndex, func(f vfs.File) error { return readFull(f, e[:], int64(n-1)*timeEntrySize) })
+		if err != nil || keyTimeOffset(e[:]) < 0 || keyTime(e[:]) < 0 {
+			return false
+		}
+		x.max = timedMax{keyTime(e[:]), x.base + model.Offset(keyTimeOffset(e[:]))}
+		x.lastMs = x.max.timestampMs
+	}
+	return true
+}
+
+// trustedEntries keeps the entries of both indexes that are of batches before the recovery point and agree with the log,
+// and gives the position from which to read on: that of the last one, or 0.
+func (ld *loader) trustedEntries(f vfs.File, s *segment, trusted model.Offset) (from int64, err error) {
+	x := s.index
+	if ld.noEpochs {
+		return 0, nil
+	}
+	offsets, err := ld.readIndex(s, suffixIndex)
+	if err != nil {
+		return 0, err
+	}
+	times, err := ld.readIndex(s, suffixTimeIndex)
+	if err != nil {
+		return 0, err
+	}
+	if offsets == nil || times == nil {
+		if s.size > 0 && s.base < trusted {
+			ld.report.RebuiltIndexes++
+		}
+		return 0, nil
+	}
+	before := int64(min(trusted-s.base, math.MaxInt32))
+	n := sound(offsets, offsetEntrySize, keyOffset, keyPos, func(e []byte) bool {
+		return keyOffset(e) < before && keyPos(e) < s.size
+	})
+	if n > 0 {
+		e := offsets[(n-1)*offsetEntrySize:]
+		if !entryAgrees(f, s, keyOffset(e), keyPos(e)) {
+			ld.report.RebuiltIndexes++
+			return 0, nil
+		}
+		from = keyPos(e)
+	}
+	m := sound(times, timeEntrySize, keyTime, keyTimeOffset, func(t []byte) bool { return keyTimeOffset(t) < before })
+	x.offsets.onDisk, x.times.onDisk = n, m
+	if m > 0 {
+		t := times[(m-1)*timeEntrySize:]
+		x.max = timedMax{keyTime(t), s.base + model.Offset(keyTimeOffset(t))}
+		x.lastMs = x.max.timestampMs
+	}
+	return from, nil
+}
+
+// readIndex reads an index file whole; nil when there is none.
+func (ld *loader) readIndex(s *segment, x suffix) ([]byte, error) {
+	if ld.sizeOf(s.base, x) < 0 {
+		return nil, nil
+	}
+	data, err := readAll(ld.env.Files, ld.dir, fileID{offset: s.base, suffix: x})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if data == nil && err == nil {
+		data = []byte{}
+	}
+	return data, err
+}
+
+// entryAgrees tells whether a batch begins where an offset entry says, and ends with its offset.
+func entryAgrees(f vfs.File, s *segment, relative, pos int64) bool {
+	var head [batch.HeaderSize]byte
+	if readFull(f, head[:], pos) != nil {
+		return false
+	}
+	size, err := batch.Size(head[:])
+	return err == nil && pos+int64(size) <= s.size && int64(batch.View(head[:]).LastOffset()-s.base) == relative
+}
+
+// trimIndexes cuts the index files to the entries that were kept: what follows is Kafka's preallocated space, or of
+// batches that are gone or read anew.
+func (ld *loader) trimIndexes(s *segment) error {
+	trim := func(x suffix, t *table) error {
+		want := int64(t.onDisk * t.width)
+		if ld.sizeOf(s.base, x) <= want {
+			return nil
+		}
+		return ld.env.Files.once(ld.dir, fileID{offset: s.base, suffix: x}, os.O_RDWR, func(f vfs.File) error {
+			return f.Truncate(want)
+		})
+	}
+	return errors.Join(trim(suffixIndex, &s.index.offsets), trim(suffixTimeIndex, &s.index.times))
+}
