@@ -51,9 +51,3 @@ func keysOf(voters []batch.Voter) []VoterKey {
 func findVoter(voters []batch.Voter, k VoterKey) int {
 	return slices.IndexFunc(voters, func(v batch.Voter) bool { return keyOf(v) == k })
 }
-
-// equalVoter compares everything, endpoints too.
-func equalVoter(a, b batch.Voter) bool {
-	return keyOf(a) == keyOf(b) && slices.Equal(a.Endpoints, b.Endpoints) &&
-		a.LeastKRaftVersion == b.LeastKRaftVersion && a.MostKRaftVersion == b.MostKRaftVersion
-}
