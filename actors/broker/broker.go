@@ -67,6 +67,7 @@ type Broker struct {
 	adminSocket net.Listener // nil when admin.address is empty
 	admin       *console.Server
 	serving     atomic.Bool
+	stopping    atomic.Int32 // the console.State of a stop under way, else 0
 
 	stopNow context.CancelFunc // ends what waits for credits
 	stop    sync.Once

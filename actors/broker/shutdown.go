@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 
+	"troupe/actors/console"
 	"troupe/actors/replica"
 	"troupe/partitionlog/checkpoint"
 )
@@ -12,6 +13,7 @@ import (
 func (b *Broker) shutDown(ctx context.Context) error {
 	defer b.stopNow()
 	b.serving.Store(false)
+	b.stopping.Store(int32(console.PendingControlledShutdown))
 	defer b.closeConsole()
 	stages := []func(context.Context) error{b.drainListeners, b.leave, b.closeLogs, b.checkpointAll, b.system.Shutdown}
 	for _, stage := range stages {
@@ -31,17 +33,13 @@ func (b *Broker) drainListeners(ctx context.Context) error {
 	return b.connections.Drained(ctx)
 }
 
-func (b *Broker) closeConsole() {
-	if b.admin != nil {
-		_ = b.admin.Close() // cuts off whoever still watches
-	}
-}
-
 // leave asks the controller to move this broker's leaderships away.
 func (b *Broker) leave(ctx context.Context) error {
 	done := make(chan struct{})
 	b.refs.lifecycle.Send(&leave{done: func() { close(done) }})
-	return wait(ctx, done)
+	err := wait(ctx, done)
+	b.stopping.Store(int32(console.ShuttingDown))
+	return err
 }
 
 func (b *Broker) closeLogs(ctx context.Context) error {

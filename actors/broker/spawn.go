@@ -9,7 +9,6 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/configrules"
-	"troupe/actors/console"
 	"troupe/actors/controller"
 	"troupe/actors/disk"
 	"troupe/actors/kit"
@@ -45,24 +44,6 @@ func (b *Broker) spawn(loaded *configs.Loaded, serving func()) {
 	b.spawnLifecycle(serving)
 	b.connect()
 	b.openConsole()
-}
-
-// openConsole serves the admin port from early on, so that a long recovery can be watched.
-func (b *Broker) openConsole() {
-	if b.adminSocket == nil {
-		return
-	}
-	b.admin = console.New(b.adminSocket, console.Deps{
-		Log: b.log, System: b.system, Tracer: b.tracer, Node: b.node, Ready: b.notReady, Connections: b.connections.Connections,
-	})
-	go b.admin.Serve()
-}
-
-func (b *Broker) notReady() string {
-	if b.serving.Load() {
-		return ""
-	}
-	return fmt.Sprintf("starting: %d of %d logs are still being opened", b.opening.left.Load(), b.opening.logs.Load())
 }
 
 func (b *Broker) spawnDisks() {
@@ -113,15 +94,13 @@ func (b *Broker) spawnReplicas() {
 	deps := &replica.Deps{Self: b.cfg.NodeID, Log: b.log, ProducerExpiry: b.cfg.Producers.Expiration}
 	pace := replica.Pace{First: b.cfg.Log.InitialTaskDelay, Retention: b.cfg.Log.RetentionCheck, Producers: b.cfg.Producers.ExpirationCheck}
 	for i := range shardCount {
-		b.shards = append(b.shards, b.system.Spawn(fmt.Sprintf("replicas/%d", i), kit.Props{
-			Kind: "shard", New: func() kit.Behavior { return replica.NewShard(deps, pace) },
-		}))
+		b.shards = append(b.shards, b.system.Spawn(fmt.Sprintf("replicas/%d", i), replica.NewShard(deps, pace)))
 	}
 	md := metadata.Deps{
 		Self: b.cfg.NodeID, Source: b.source, Replicas: b.replicas, Shards: b.shards, Dirs: b.dirs, Log: b.log,
 		Found: found, Clean: clean, Settled: b.opening.settled, Opened: b.opening.opened,
 	}
-	b.refs.metadata = b.system.Spawn("metadata", kit.Props{Kind: "metadata", New: func() kit.Behavior { return metadata.New(md) }})
+	b.refs.metadata = b.system.Spawn("metadata", metadata.New(md))
 	b.refs.checkpointer = b.system.Spawn("checkpointer", kit.Props{Kind: "checkpointer", New: func() kit.Behavior {
 		return &checkpointer{log: b.log, replicas: b.replicas, dirs: b.dirs,
 			points: b.cfg.Log.RecoveryPoint, starts: b.cfg.Log.StartOffset, marks: b.cfg.Log.HighWatermark}

@@ -1,4 +1,5 @@
-// Package console is the admin port: metrics, health, profiles, the tree of actors and their traces.
+// Package console is the admin port: metrics, health, profiles, the tree of actors, their traces, and a page that
+// shows it all to a person.
 package console
 
 import (
@@ -13,9 +14,10 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/kit"
 	"troupe/actors/trace"
+	"troupe/internal/vfs"
 )
 
-// Deps is what the admin port shows.
+// Deps is what the admin port shows. All of it is safe for concurrent use.
 type Deps struct {
 	Log    *slog.Logger
 	System *kit.System
@@ -23,24 +25,41 @@ type Deps struct {
 	Node   *api.Node
 	// Ready tells what keeps the broker from serving; empty when it serves.
 	Ready func() string
-	// Connections is how many clients are connected.
-	Connections func() int64
+	State func() State
+	// Connections gives the open ones by listener, and how many were ever accepted.
+	Connections func() (open map[string]int, accepted uint64)
+	InFlight    *kit.Credits
+	Descriptors *vfs.Descriptors
+	// Panics lets fault tests make actors panic (test.panics).
+	Panics bool
 }
+
+// State is how far a broker has come, in Kafka's numbers (BrokerState).
+type State int
+
+// The states.
+const (
+	Starting                  State = 1
+	Recovering                State = 2
+	Running                   State = 3
+	PendingControlledShutdown State = 6
+	ShuttingDown              State = 7
+)
 
 // Server serves one admin address.
 type Server struct {
-	deps   Deps
-	socket net.Listener
-	http   *http.Server
+	deps    Deps
+	socket  net.Listener
+	http    *http.Server
+	started time.Time
+	times   *times
 }
-
-// Listen opens the address; Serve answers on it.
-func Listen(address string) (net.Listener, error) { return net.Listen("tcp", address) }
 
 // New makes the server of an open socket.
 func New(socket net.Listener, d Deps) *Server {
-	s := &Server{deps: d, socket: socket}
-	s.http = &http.Server{Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second}
+	s := &Server{deps: d, socket: socket, started: d.Node.Clock.Now()}
+	s.times = newTimes(d.Node)
+	s.http = &http.Server{Handler: s.guarded(s.routes()), ReadHeaderTimeout: 10 * time.Second}
 	return s
 }
 
@@ -61,17 +80,43 @@ func (s *Server) routes() *http.ServeMux {
 	m := http.NewServeMux()
 	m.HandleFunc("GET /livez", s.live)
 	m.HandleFunc("GET /readyz", s.ready)
+	m.Handle("GET /metrics", s.metrics())
 	m.HandleFunc("GET /actors", s.actors)
+	m.HandleFunc("POST /actors/panic", s.panicActor)
+	m.HandleFunc("GET /trace", s.trace)
+	m.HandleFunc("POST /trace", s.setRule)
+	m.HandleFunc("GET /trace/rule", s.rule)
+	m.HandleFunc("GET /overview", s.overview)
+	m.HandleFunc("GET /topics", s.topics)
 	m.HandleFunc("GET /debug/pprof/", pprof.Index)
 	m.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	m.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	m.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	m.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	m.Handle("GET /", page())
 	return m
 }
 
+// guarded keeps pages of other origins out: they may not change anything, nor make the broker trace or profile itself
+// by naming these addresses as an image or a script. The port has no authentication of its own.
+func (s *Server) guarded(next http.Handler) http.Handler {
+	protection := http.NewCrossOriginProtection()
+	return protection.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		// Browsers tell of every request where it comes from. A link that a person follows is welcome.
+		if r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Dest") != "document" {
+			http.Error(w, "requests from pages of another origin are refused", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	}))
+}
+
 func (s *Server) live(w http.ResponseWriter, _ *http.Request) {
-	_, _ = w.Write([]byte("ok\n"))
+	_, _ = w.Write([]byte("ok\n")) // a client that left
 }
 
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
@@ -79,10 +124,12 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, why, http.StatusServiceUnavailable)
 		return
 	}
-	_, _ = w.Write([]byte("ok\n"))
+	_, _ = w.Write([]byte("ok\n")) // a client that left
 }
 
-func (s *Server) actors(w http.ResponseWriter, _ *http.Request) {
+// answer writes v as JSON, which is never kept by caches: it is true for a moment.
+func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(s.deps.System.Tree()) // a client that left
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(v) // a client that left
 }

@@ -21,6 +21,9 @@ func (r Ref) Name() string {
 	return r.cell.name
 }
 
+// Kind is the kind of actor that Props named.
+func (r Ref) Kind() string { return r.cell.kind.name }
+
 // String makes a Ref readable in logs and assertions.
 func (r Ref) String() string { return r.Name() }
 

@@ -21,7 +21,8 @@ type Filter struct {
 	Message   string `json:"message,omitempty"`   // kind of the message, or name of the request
 }
 
-func (f Filter) matches(actor, actorKind, message string) bool {
+// Matches tells whether a message to an actor of that name and kind is meant.
+func (f Filter) Matches(actor, actorKind, message string) bool {
 	return strings.HasPrefix(actor, f.Actor) &&
 		(f.ActorKind == "" || f.ActorKind == actorKind) &&
 		(f.Message == "" || f.Message == message)

@@ -45,7 +45,7 @@ func (s *Subscription) Close() {
 
 // offer runs under the tracer's lock, which also keeps it apart from Close.
 func (s *Subscription) offer(span Span) {
-	if !s.filter.matches(span.Receiver, "", span.Kind) {
+	if !s.filter.Matches(span.Receiver, "", span.Kind) {
 		return
 	}
 	select {

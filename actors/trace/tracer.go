@@ -77,7 +77,7 @@ func (t *Tracer) Admit(actor, actorKind, message string) Context {
 
 func (t *Tracer) wanted(actor, actorKind, message string) bool {
 	for _, f := range *t.filters.Load() {
-		if f.matches(actor, actorKind, message) {
+		if f.Matches(actor, actorKind, message) {
 			return true
 		}
 	}

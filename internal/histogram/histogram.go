@@ -80,6 +80,16 @@ func (c Counts) Since(earlier Counts) Counts {
 	return c
 }
 
+// Plus adds the counts of another histogram.
+func (c Counts) Plus(o Counts) Counts {
+	for i := range c.Buckets {
+		c.Buckets[i] += o.Buckets[i]
+	}
+	c.Count += o.Count
+	c.Sum += o.Sum
+	return c
+}
+
 // Quantile is the duration that a share q, from 0 to 1, of those counted did not exceed, 0 when there are none. Within
 // a bucket they count as evenly spread.
 func (c *Counts) Quantile(q float64) time.Duration {

@@ -1,0 +1,65 @@
+package console
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"troupe/internal/histogram"
+)
+
+// metrics serves /metrics. Names that begin with kafka_ are those under which Kafka's own metrics customarily stand in
+// Prometheus, so that dashboards and alerts made for Kafka go on working; docs/operations/observability.md lists all.
+func (s *Server) metrics() http.Handler {
+	r := prometheus.NewRegistry()
+	r.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collector(s.collectBroker), collector(s.collectCluster), collector(s.collectRequests), collector(s.collectTraffic),
+		collector(s.collectLogs), collector(s.collectDisks), collector(s.collectActors),
+	)
+	return promhttp.HandlerFor(r, promhttp.HandlerOpts{})
+}
+
+// collector reads what the broker counts, when it is asked. Nothing is kept twice.
+type collector func(emitter)
+
+// Describe is part of prometheus.Collector. It names nothing, which is how a collector says that its series come and go.
+func (c collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect is part of prometheus.Collector.
+func (c collector) Collect(ch chan<- prometheus.Metric) { c(emitter{ch}) }
+
+type emitter struct{ ch chan<- prometheus.Metric }
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+func (e emitter) gauge(d *prometheus.Desc, v float64, labels ...string) {
+	e.ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+}
+
+func (e emitter) counter(d *prometheus.Desc, v float64, labels ...string) {
+	e.ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+}
+
+// seconds gives durations as a histogram in seconds, the form that can be added up over brokers.
+func (e emitter) seconds(d *prometheus.Desc, c *histogram.Counts, labels ...string) {
+	e.ch <- prometheus.MustNewConstHistogram(d, c.Count, c.Sum.Seconds(), c.Cumulative(), labels...)
+}
+
+// kafkaQuantiles are those that Kafka gives of each of its histograms.
+var kafkaQuantiles = []float64{0.5, 0.75, 0.95, 0.98, 0.99, 0.999}
+
+// millis gives durations as Kafka does: quantiles in milliseconds of the last minute or two, beside the count and sum of
+// all.
+func (e emitter) millis(d *prometheus.Desc, all, recent *histogram.Counts, labels ...string) {
+	quantiles := make(map[float64]float64, len(kafkaQuantiles))
+	for _, q := range kafkaQuantiles {
+		quantiles[q] = recent.Quantile(q).Seconds() * 1000
+	}
+	e.ch <- prometheus.MustNewConstSummary(d, all.Count, all.Sum.Seconds()*1000, quantiles, labels...)
+}

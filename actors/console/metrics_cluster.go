@@ -1,0 +1,110 @@
+package console
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"troupe/internal/model"
+)
+
+func replicaManager(name, help string) *prometheus.Desc {
+	return desc("kafka_server_replicamanager_"+name, help)
+}
+
+func kafkaController(name, help string) *prometheus.Desc {
+	return desc("kafka_controller_kafkacontroller_"+name, help)
+}
+
+var (
+	partitionCount  = replicaManager("partitioncount", "Replicas on this broker.")
+	leaderCount     = replicaManager("leadercount", "Partitions that this broker leads.")
+	offlineReplicas = replicaManager("offlinereplicacount", "Replicas whose log directory failed or whose log cannot be opened.")
+	underReplicated = replicaManager("underreplicatedpartitions", "Partitions led here that have fewer in-sync replicas than replicas; want 0.")
+	underMinISR     = replicaManager("underminisrpartitioncount", "Partitions led here with fewer in-sync replicas than min.insync.replicas; want 0.")
+	atMinISR        = replicaManager("atminisrpartitioncount", "Partitions led here with just min.insync.replicas in sync.")
+	reassigning     = replicaManager("reassigningpartitions", "Partitions led here that are being moved.")
+
+	activeController  = kafkaController("activecontrollercount", "1 on the active controller; the sum over a cluster is 1.")
+	offlinePartitions = kafkaController("offlinepartitionscount", "Partitions without a leader; want 0.")
+	notPreferred      = kafkaController("preferredreplicaimbalancecount", "Partitions that another than their first replica leads.")
+	globalTopics      = kafkaController("globaltopiccount", "Topics of the cluster.")
+	globalPartitions  = kafkaController("globalpartitioncount", "Partitions of the cluster.")
+	activeBrokers     = kafkaController("activebrokercount", "Brokers that are not fenced.")
+	fencedBrokers     = kafkaController("fencedbrokercount", "Brokers that are fenced.")
+
+	raftLeader        = desc("kafka_server_raft_metrics_current_leader", "Node that leads the metadata quorum; -1 while none is known.")
+	raftEpoch         = desc("kafka_server_raft_metrics_current_epoch", "Epoch of the metadata quorum.")
+	raftHighWatermark = desc("kafka_server_raft_metrics_high_watermark", "Offset before which the metadata log is committed.")
+)
+
+func (s *Server) collectCluster(e emitter) {
+	s.collectReplicas(e)
+	s.collectController(e)
+	q := s.deps.Node.Quorum()
+	e.gauge(raftLeader, float64(q.Leader))
+	e.gauge(raftEpoch, float64(q.LeaderEpoch))
+	e.gauge(raftHighWatermark, float64(q.HighWatermark))
+}
+
+// collectReplicas tells of the partitions that have a replica here.
+func (s *Server) collectReplicas(e emitter) {
+	n := s.deps.Node
+	var count, leading, offline, under, underMin, atMin, moving int
+	image, serving := n.Image(), s.deps.Ready() == ""
+	for _, h := range n.Replicas.All() {
+		count++
+		status := h.Status()
+		offline += one(serving && !status.Online)
+		p, known := image.Partition(h.TP)
+		if !known || !status.Leader {
+			continue
+		}
+		leading++
+		minISR := min(h.Config().MinISR, len(p.Replicas))
+		under += one(len(p.ISR) < len(p.Replicas))
+		underMin += one(len(p.ISR) < minISR)
+		atMin += one(len(p.ISR) == minISR)
+		moving += one(p.Reassigning())
+	}
+	e.gauge(partitionCount, float64(count))
+	e.gauge(leaderCount, float64(leading))
+	e.gauge(offlineReplicas, float64(offline))
+	e.gauge(underReplicated, float64(under))
+	e.gauge(underMinISR, float64(underMin))
+	e.gauge(atMinISR, float64(atMin))
+	e.gauge(reassigning, float64(moving))
+}
+
+// collectController tells of the whole cluster as this broker's metadata has it, on the active controller alone: the
+// others know it too, but sums over a cluster would count everything several times.
+func (s *Server) collectController(e emitter) {
+	n := s.deps.Node
+	active := n.Quorum().Leader == n.ID
+	e.gauge(activeController, float64(one(active)))
+	if !active {
+		return
+	}
+	image := n.Image()
+	offline, imbalanced, fenced := 0, 0, 0
+	for t := range image.Topics("") {
+		for _, p := range t.Partitions {
+			offline += one(p.Leader == model.NoBroker)
+			imbalanced += one(len(p.Replicas) > 0 && p.Leader != p.Replicas[0])
+		}
+	}
+	for b := range image.Brokers() {
+		fenced += one(b.Fenced)
+	}
+	e.gauge(offlinePartitions, float64(offline))
+	e.gauge(notPreferred, float64(imbalanced))
+	e.gauge(globalTopics, float64(image.TopicCount()))
+	e.gauge(globalPartitions, float64(image.PartitionCount()))
+	e.gauge(activeBrokers, float64(image.BrokerCount()-fenced))
+	e.gauge(fencedBrokers, float64(fenced))
+}
+
+func one(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,30 @@
+package console
+
+import (
+	"troupe/internal/histogram"
+)
+
+var (
+	offlineDirectories = desc("kafka_log_logmanager_offlinelogdirectorycount", "Log directories that failed.")
+	directoryOffline   = desc("troupe_log_directory_offline", "1 if the log directory failed.", "directory")
+	flushTimeMs        = desc("kafka_log_logflushstats_logflushrateandtimems",
+		"Time of an fsync of a partition log, in milliseconds; quantiles of the last minute or two.")
+	flushSeconds = desc("troupe_log_flush_seconds", "Time of an fsync of a partition log.", "directory")
+	writeSeconds = desc("troupe_log_write_seconds", "Time of the coalesced writes of a turn of an append lane.", "directory")
+)
+
+func (s *Server) collectDisks(e emitter) {
+	failed := 0
+	var flushes histogram.Counts
+	for _, d := range s.deps.Node.Dirs {
+		failed += one(d.Err() != nil)
+		e.gauge(directoryOffline, float64(one(d.Err() != nil)), d.Path)
+		f, w := d.Flushes.Read(), d.Writes.Read()
+		flushes = flushes.Plus(f)
+		e.seconds(flushSeconds, &f, d.Path)
+		e.seconds(writeSeconds, &w, d.Path)
+	}
+	e.gauge(offlineDirectories, float64(failed))
+	recent := s.times.recentFlushes(flushes)
+	e.millis(flushTimeMs, &flushes, &recent)
+}

@@ -1,0 +1,53 @@
+package console
+
+import (
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"troupe/actors/api"
+)
+
+// trafficMetric is one of Kafka's BrokerTopicMetrics. The series without a topic is the sum over all topics.
+type trafficMetric struct {
+	desc  *prometheus.Desc
+	value func(*api.Traffic) *atomic.Int64
+	total bool // Kafka gives no series by topic
+}
+
+func traffic(name, help string, value func(*api.Traffic) *atomic.Int64) trafficMetric {
+	return trafficMetric{desc: desc("kafka_server_brokertopicmetrics_"+name+"_total", help, "topic"), value: value}
+}
+
+var trafficMetrics = []trafficMetric{
+	traffic("messagesin", "Records appended.", func(t *api.Traffic) *atomic.Int64 { return &t.MessagesIn }),
+	traffic("bytesin", "Bytes of record batches appended.", func(t *api.Traffic) *atomic.Int64 { return &t.BytesIn }),
+	traffic("bytesout", "Bytes of records given to consumers.", func(t *api.Traffic) *atomic.Int64 { return &t.BytesOut }),
+	traffic("bytesrejected", "Bytes of record batches that break a rule.", func(t *api.Traffic) *atomic.Int64 { return &t.BytesRejected }),
+	traffic("totalproducerequests", "Partitions of produce requests.", func(t *api.Traffic) *atomic.Int64 { return &t.ProduceRequests }),
+	traffic("totalfetchrequests", "Partitions of fetch answers.", func(t *api.Traffic) *atomic.Int64 { return &t.FetchRequests }),
+	traffic("failedproducerequests", "Partitions of produce requests that failed unexpectedly or held invalid records.",
+		func(t *api.Traffic) *atomic.Int64 { return &t.FailedProduce }),
+	traffic("failedfetchrequests", "Partitions of fetch requests that failed unexpectedly.",
+		func(t *api.Traffic) *atomic.Int64 { return &t.FailedFetch }),
+	{desc("kafka_server_brokertopicmetrics_invalidmessagecrcrecords_total", "Record batches that were corrupt.", "topic"),
+		func(t *api.Traffic) *atomic.Int64 { return &t.CorruptBatches }, true},
+}
+
+func (s *Server) collectTraffic(e emitter) {
+	image, stats := s.deps.Node.Image(), s.deps.Node.Stats
+	stats.Forget(func(topic string) bool {
+		_, there := image.Topic(topic)
+		return !there
+	})
+	all, topics := stats.Total(), stats.Topics()
+	for _, m := range trafficMetrics {
+		e.counter(m.desc, float64(m.value(all).Load()), "")
+		if m.total {
+			continue
+		}
+		for name, t := range topics {
+			e.counter(m.desc, float64(m.value(t).Load()), name)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package console
+
+import (
+	"sync"
+	"time"
+
+	"troupe/actors/api"
+	"troupe/internal/histogram"
+)
+
+// windowLength is the least time that a window reaches back, once that much has passed; the most is twice that, or the
+// time between two readings where these are rarer.
+const windowLength = time.Minute
+
+// window tells of a growing histogram what came in lately: percentiles over the whole life of a broker hide the present.
+type window struct {
+	older, newer histogram.Counts
+	turned       time.Time
+}
+
+func (w *window) recent(c histogram.Counts, now time.Time) histogram.Counts {
+	if now.Sub(w.turned) >= windowLength {
+		w.older, w.newer, w.turned = w.newer, c, now
+	}
+	return c.Since(w.older)
+}
+
+// times holds a window for each API, and one for fsyncs. Scrapes and the page share them.
+type times struct {
+	node *api.Node
+
+	mu       sync.Mutex
+	requests map[int16]*window
+	flushes  window
+}
+
+func newTimes(n *api.Node) *times {
+	t := &times{node: n, requests: make(map[int16]*window), flushes: window{turned: n.Clock.Now()}}
+	for _, h := range n.APIs {
+		t.requests[h.Key] = &window{turned: n.Clock.Now()}
+	}
+	return t
+}
+
+// recentFlushes gives what came lately of all that was flushed.
+func (t *times) recentFlushes(all histogram.Counts) histogram.Counts {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.flushes.recent(all, t.node.Clock.Now())
+}
+
+// requestTime is what is known of one API's requests.
+type requestTime struct {
+	handler     *api.Handler
+	stats       *api.RequestStats
+	all, recent histogram.Counts
+}
+
+// read gives the APIs that were asked for at least once, by key.
+func (t *times) read() []requestTime {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.node.Clock.Now()
+	var out []requestTime
+	for _, h := range t.node.APIs {
+		stats := t.node.Stats.Requests(h.Key)
+		if stats == nil {
+			continue
+		}
+		all := stats.Times.Read()
+		out = append(out, requestTime{h, stats, all, t.requests[h.Key].recent(all, now)})
+	}
+	return out
+}
