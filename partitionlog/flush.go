@@ -11,15 +11,15 @@ import (
 // failedBackground: what was to be written is still in memory, so a full disk does not end the log: a later job tries
 // again. After a failed sync, and any other error, it is unknown what the disk has.
 func (l *Log) failedBackground(err error) {
-	if errors.As(err, new(syncError)) || !passes(err) {
+	if SyncFailed(err) || !Passes(err) {
 		l.poison(err)
 		return
 	}
 	l.backOff = true
 }
 
-// passes tells the errors that end when somebody makes room.
-func passes(err error) bool {
+// Passes tells the errors that end when somebody makes room.
+func Passes(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, vfs.ErrNoDescriptor)
 }
 
@@ -38,6 +38,9 @@ func (l *Log) backingOff(nowMs int64) bool {
 // whatever the reason: a delayed allocation may find the disk full only here.
 type syncError struct{ err error }
 
+// SyncFailed tells that an error is that of a sync: what the disk has is unknown from then on.
+func SyncFailed(err error) bool { return errors.As(err, new(syncError)) }
+
 func (e syncError) Error() string { return e.err.Error() }
 
 func (e syncError) Unwrap() error { return e.err }
@@ -55,6 +58,7 @@ func (l *Log) Flush() *Job {
 	if l.flushed >= l.end || l.usable() != nil {
 		return nil
 	}
+	// Appends that are still under way are left to the next one.
 	t := &flushTask{dir: l.dir, to: l.end}
 	for i := max(0, segmentAt(l.segments, l.flushed)); i < l.visible; i++ {
 		t.files = append(t.files, l.segments[i].file)

@@ -21,11 +21,17 @@ type Deps struct {
 // actor runs one replica: it stages appends in the log, has the disk lanes write them and gives the machine what
 // happened. Whatever it publishes goes out at the end of a batch of messages: first the view, then the answers, then
 // the watchers, so that who is answered or woken finds the state that was promised.
+//
+// Invariants (docs/invariants.md, replica): at most one Log of the partition is written to; the next one is opened when
+// every job of the one before has ended.
 type actor struct {
 	deps    *Deps
 	kept    *durable
 	machine *Machine
 	log     *partitionlog.Log // nil while it is being opened
+	former  *partitionlog.Log // poisoned; serves readers until the log is open again
+	opening bool              // the lanes are at it
+	resting bool              // the disk is full: it is tried again in a while
 
 	stalled     []*Append           // came while the log was being opened
 	appends     []*partitionlog.Job // staged in this batch of messages
@@ -33,17 +39,12 @@ type actor struct {
 	answers     []Wait
 	changed     bool // the view must be published
 	moved       bool // watchers must be told
-	flushing    bool
+	flushJob    *partitionlog.Job
 	flushTimer  *kit.Timer
 	expiry      *kit.Timer
-	ending      ending
-}
-
-// ending is how the actor is to stop once no job is outstanding.
-type ending struct {
-	close   *Close
-	delete  *Delete
-	started bool
+	expiryAt    time.Time // of expiry
+	soonest     time.Time // deadline of the waits added in this batch
+	lastJob     bool      // the log's own end is under way
 }
 
 func newActor(deps *Deps, kept *durable) kit.Behavior {
@@ -53,13 +54,13 @@ func newActor(deps *Deps, kept *durable) kit.Behavior {
 // Start brings the log up: a new one is there at once, an old one is opened on the bulk lane.
 func (a *actor) Start(ctx *kit.Context) {
 	h := a.kept.handle
-	if !a.kept.fresh {
+	if a.kept.fresh {
+		a.kept.fresh = false
+		a.adopt(ctx, partitionlog.New(h.Dir.Env, logDir(h), h.TP, h.Config().Log, h.TopicID))
+		a.run(ctx, a.log.Create())
+	} else if a.kept.offline() == kerr.None {
 		a.open(ctx)
-		return
 	}
-	a.kept.fresh = false
-	a.adopt(ctx, partitionlog.New(h.Dir.Env, logDir(h), h.TP, h.Config().Log, h.TopicID))
-	a.run(ctx, a.log.Create())
 	a.EndBatch(ctx)
 }
 
@@ -91,13 +92,16 @@ func (a *actor) Receive(ctx *kit.Context, m kit.Message) {
 		a.flush(ctx)
 	case *opened:
 		a.opened(ctx, m)
+	case *reopenDue:
+		a.resting = false
+		if !a.kept.ending.asked() {
+			a.open(ctx)
+		}
 	case *Close:
-		a.ending.close = m
+		a.kept.ending.close = m
 	case *Delete:
-		a.ending.delete = m
+		a.kept.ending.delete = m
 		a.goOffline()
-	case *Panic:
-		panic("asked to panic by a fault test")
 	}
 }
 
@@ -119,18 +123,23 @@ func (a *actor) EndBatch(ctx *kit.Context) {
 }
 
 // Crashed answers whoever waited: the instance is gone, and the log will be opened anew from its files.
-func (a *actor) Crashed(error) {
+func (a *actor) Crashed(error) { a.dismiss() }
+
+// Stopped does the same for an actor whose shard takes it along; one that ended in order has nothing left to do.
+func (a *actor) Stopped(*kit.Context) { a.dismiss() }
+
+func (a *actor) dismiss() {
 	a.goOffline()
 	a.answers = append(a.answers, a.machine.Resign().Answers...)
 	a.answer()
 	for _, m := range a.stalled {
 		m.Fail(ErrStarting)
 	}
-	if a.ending.close != nil {
-		a.ending.close.Done(ErrStarting)
-	}
-	if a.ending.delete != nil {
-		a.ending.delete.Done()
+	a.stalled = nil
+	for _, log := range []*partitionlog.Log{a.log, a.former} {
+		if log != nil {
+			log.Abandon()
+		}
 	}
 	a.kept.notify()
 }
@@ -175,14 +184,23 @@ func (a *actor) apply(e Effects) {
 	a.answers = append(a.answers, e.Answers...)
 }
 
+// armExpiry keeps one timer, for the earliest deadline. It is not taken back when the wait it was for is over: that
+// would cost a timer an append.
 func (a *actor) armExpiry(ctx *kit.Context) {
+	soonest := a.soonest
+	a.soonest = time.Time{}
 	if a.expiry != nil {
-		return
+		if soonest.IsZero() || !soonest.Before(a.expiryAt) {
+			return
+		}
+		a.expiry.Stop()
+		a.expiry = nil
 	}
 	at, ok := a.machine.NextDeadline()
 	if !ok {
 		return
 	}
+	a.expiryAt = at
 	a.expiry = ctx.After(max(at.Sub(ctx.Now()), time.Millisecond), &expire{})
 }
 

@@ -12,15 +12,15 @@ import (
 
 // append stages one batch. The producer is answered when the machine says that it may be.
 func (a *actor) append(ctx *kit.Context, m *Append) {
-	if a.log == nil {
-		a.stalled = append(a.stalled, m)
-		return
-	}
 	epoch, _ := a.machine.Leading()
 	res := AppendResult{BaseOffset: model.NoOffset, LogAppendTime: -1, LogStart: model.NoOffset, LeaderEpoch: epoch}
 	w := Wait{Deadline: m.Deadline, Result: res, Sink: m.Sink, Index: m.Index}
-	if a.ending.close != nil || a.ending.delete != nil {
-		a.answers = append(a.answers, w.failed(kerr.NotLeaderOrFollower))
+	if code := a.unavailable(); code != kerr.None {
+		a.answers = append(a.answers, w.failed(code))
+		return
+	}
+	if a.log == nil {
+		a.stalled = append(a.stalled, m)
 		return
 	}
 	if code := a.machine.Admit(m.AllAcks); code != kerr.None {
@@ -37,9 +37,24 @@ func (a *actor) append(ctx *kit.Context, m *Append) {
 		a.appends = append(a.appends, job)
 		ctx.Link(m)
 	}
+	m.taken = true
+	if m.AllAcks && (a.soonest.IsZero() || m.Deadline.Before(a.soonest)) {
+		a.soonest = m.Deadline
+	}
 	w.Next = staged.LastOffset + 1
 	w.Result.BaseOffset, w.Result.LogAppendTime = staged.BaseOffset, staged.LogAppendMs
 	a.apply(a.machine.Await(w, m.AllAcks))
+}
+
+// unavailable tells why no append is taken, nor kept until the log is open.
+func (a *actor) unavailable() kerr.Code {
+	switch {
+	case a.kept.ending.asked():
+		return kerr.NotLeaderOrFollower
+	case a.resting:
+		return kerr.KafkaStorageError
+	}
+	return a.kept.offline()
 }
 
 // origin tells the log which rules the producer's client keeps (KIP-890).
@@ -70,6 +85,7 @@ func (a *actor) submitAppends(ctx *kit.Context) {
 	clear(a.appends)
 	a.appends = a.appends[:0]
 	a.outstanding += len(jobs)
+	a.kept.worked = true
 	ctx.Send(h.Dir.AppendLane(h.TP), &disk.Appends{Jobs: jobs, Owner: ctx.Self(), Incarnation: ctx.Incarnation()})
 }
 
@@ -80,6 +96,7 @@ func (a *actor) run(ctx *kit.Context, job *partitionlog.Job) {
 	}
 	h := a.kept.handle
 	a.outstanding++
+	a.kept.worked = true
 	ctx.Send(h.Dir.LaneFor(job, h.TP), &disk.Run{Job: job, Owner: ctx.Self(), Incarnation: ctx.Incarnation()})
 }
 
@@ -92,7 +109,6 @@ func (a *actor) finished(ctx *kit.Context, m *finished) {
 	}
 	a.outstanding -= len(m.Jobs)
 	if a.log == nil {
-		a.reopenIdle(ctx)
 		return
 	}
 	for i, job := range m.Jobs {
@@ -100,6 +116,9 @@ func (a *actor) finished(ctx *kit.Context, m *finished) {
 		a.kindDone(job, m.Errs[i])
 	}
 	a.changed = true
+	if a.lastJob {
+		return
+	}
 	if err := a.log.Err(); err != nil {
 		a.giveUpLog(ctx, err)
 		return
@@ -115,8 +134,8 @@ func (a *actor) kindDone(job *partitionlog.Job, err error) {
 	if err != nil && !errors.Is(err, disk.ErrFenced) {
 		a.deps.Log.Error("disk work failed", "partition", a.kept.handle.TP.String(), "err", err)
 	}
-	if job.Kind == partitionlog.KindFsync {
-		a.flushing = false
+	if job == a.flushJob {
+		a.flushJob = nil
 	}
 }
 
@@ -134,7 +153,7 @@ func (a *actor) flushByPolicy(ctx *kit.Context) {
 	cfg := a.kept.handle.Config()
 	behind := int64(a.log.LogEnd() - a.log.Flushed())
 	switch {
-	case behind == 0 || a.flushing:
+	case behind == 0 || a.flushJob != nil:
 	case behind >= cfg.FlushMessages:
 		a.flush(ctx)
 	case cfg.FlushAfter > 0 && a.flushTimer == nil:
@@ -144,11 +163,10 @@ func (a *actor) flushByPolicy(ctx *kit.Context) {
 
 func (a *actor) flush(ctx *kit.Context) {
 	a.flushTimer = nil
-	if a.log == nil || a.flushing {
+	if a.log == nil || a.flushJob != nil {
 		return
 	}
-	if job := a.log.Flush(); job != nil {
-		a.flushing = true
-		a.run(ctx, job)
+	if a.flushJob = a.log.Flush(); a.flushJob != nil {
+		a.run(ctx, a.flushJob)
 	}
 }

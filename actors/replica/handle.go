@@ -33,6 +33,25 @@ type Handle struct {
 	size   atomic.Int64
 	// recoveryPoint is the offset before which the log is synced, for the directory's checkpoint.
 	recoveryPoint atomic.Int64
+	found         atomic.Pointer[Checkpoint] // of the directory, until the log was opened
+}
+
+// Checkpoint is what the files of a log directory keep of a log.
+type Checkpoint struct {
+	RecoveryPoint, LogStart, HighWatermark model.Offset
+}
+
+// Checkpoint gives what is to be written down; false for a log without records. Of one that is not open yet it is what
+// was found: a start that is cut short must not forget it.
+func (h *Handle) Checkpoint() (Checkpoint, bool) {
+	v := h.View()
+	if v == nil {
+		if c := h.found.Load(); c != nil {
+			return *c, true
+		}
+		return Checkpoint{}, false
+	}
+	return Checkpoint{h.RecoveryPoint(), v.LogStart, v.HighWatermark}, v.LogEnd > 0
 }
 
 // NewHandle makes the handle of a replica whose actor is not running yet.
@@ -50,17 +69,6 @@ func (h *Handle) Send(m kit.Message) { h.SendCaused(trace.Context{}, m) }
 func (h *Handle) SendCaused(cause trace.Context, m kit.Message) {
 	if ref := h.actor.Load(); ref != nil {
 		ref.SendCaused(cause, m)
-		return
-	}
-	if f, ok := m.(kit.Failable); ok {
-		f.Fail(ErrStarting)
-	}
-}
-
-// SendFrom is Send by an actor, whose message is the cause in traces.
-func (h *Handle) SendFrom(ctx *kit.Context, m kit.Message) {
-	if ref := h.actor.Load(); ref != nil {
-		ctx.Send(*ref, m)
 		return
 	}
 	if f, ok := m.(kit.Failable); ok {

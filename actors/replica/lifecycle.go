@@ -1,53 +1,86 @@
 package replica
 
 import (
+	"errors"
+	"fmt"
 	"path/filepath"
+	"time"
 
 	"troupe/actors/disk"
 	"troupe/actors/kit"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
 	"troupe/partitionlog"
+	"troupe/partitionlog/checkpoint"
 )
 
 func logDir(h *Handle) string { return filepath.Join(h.Dir.Path, h.TP.String()) }
 
-// open has the bulk lane open the log from its files.
+// open has the bulk lane open the log from its files, when the jobs of a log before it have ended on the other lanes:
+// one that is still to be written would land in the middle of the new log.
 func (a *actor) open(ctx *kit.Context) {
-	h, self, inc := a.kept.handle, ctx.Self(), ctx.Incarnation()
-	res := &opened{incarnation: inc}
+	h, self := a.kept.handle, ctx.Self()
+	res := &opened{incarnation: ctx.Incarnation()}
 	params := partitionlog.OpenParams{
 		RecoveryPoint: a.kept.recoveryPoint, HighWatermark: a.kept.highWatermark, LogStart: a.kept.logStart,
 		Clean: a.kept.clean, TopicID: h.TopicID,
 	}
 	a.kept.clean = false // a second opening finds what was written since
+	a.opening = true
 	cfg := h.Config().Log
-	ctx.Send(h.Dir.BulkLane(h.TP), &disk.Task{
+	task := &disk.Task{
 		Name: "open " + h.TP.String(),
 		Do: func() (err error) {
-			res.log, res.recovery, err = partitionlog.Open(h.Dir.Env, logDir(h), h.TP, cfg, params)
+			if err = setForeignAside(h); err == nil {
+				res.log, res.recovery, err = partitionlog.Open(h.Dir.Env, logDir(h), h.TP, cfg, params)
+			}
 			return err
 		},
 		Done: func(err error) {
 			res.err = err
 			self.Send(res)
 		},
-	})
+	}
+	if !a.kept.worked {
+		ctx.Send(h.Dir.BulkLane(h.TP), task)
+		return
+	}
+	ctx.Send(h.Dir.AppendLane(h.TP), passing(h.Dir.Lane(disk.Fsync), passing(h.Dir.BulkLane(h.TP), task)))
+}
+
+// setForeignAside renames a directory that belongs to an earlier topic of the name, whose deletion a crash cut short.
+func setForeignAside(h *Handle) error {
+	fsys, dir := h.Dir.Env.FS, logDir(h)
+	id, err := checkpoint.ReadTopicID(fsys, filepath.Join(dir, checkpoint.PartitionMetadata))
+	if err != nil || id.IsZero() || id == h.TopicID {
+		return nil // what else is wrong is found when the log is opened
+	}
+	stray := fmt.Sprintf("%s.%s-stray", dir, id.Hex())
+	if err := fsys.Rename(dir, stray); err != nil {
+		return err
+	}
+	return fsys.SyncDir(filepath.Dir(dir))
+}
+
+// passing waits for its turn in a lane and then goes on to the next one, whatever became of the lane.
+func passing(next kit.Ref, task *disk.Task) *disk.Task {
+	return &disk.Task{Name: "pass", Do: func() error { return nil }, Done: func(error) { next.Send(task) }}
 }
 
 func (a *actor) opened(ctx *kit.Context, m *opened) {
 	if m.incarnation != ctx.Incarnation() {
+		if m.log != nil {
+			m.log.Abandon()
+		}
 		return
 	}
-	h := a.kept.handle
+	a.opening = false
 	if tell := a.kept.opened; tell != nil {
 		a.kept.opened = nil
 		tell(m.recovery, m.err)
 	}
 	if m.err != nil {
-		a.deps.Log.Error("log could not be opened", "partition", h.TP.String(), "dir", h.Dir.Path, "err", m.err)
-		a.kept.failed = m.err
-		a.failStalled(kerr.KafkaStorageError)
+		a.openFailed(ctx, m.err)
 		return
 	}
 	a.adopt(ctx, m.log)
@@ -58,6 +91,18 @@ func (a *actor) opened(ctx *kit.Context, m *opened) {
 	}
 }
 
+func (a *actor) openFailed(ctx *kit.Context, err error) {
+	h := a.kept.handle
+	a.deps.Log.Error("log could not be opened", "partition", h.TP.String(), "dir", h.Dir.Path, "err", err)
+	if h.Dir.Err() == nil && partitionlog.Passes(err) {
+		a.rest(ctx)
+		return
+	}
+	a.kept.failed = err
+	a.goOffline()
+	a.failStalled(kerr.KafkaStorageError)
+}
+
 // adopt takes a log that is ready and resumes the last order.
 func (a *actor) adopt(ctx *kit.Context, log *partitionlog.Log) {
 	a.log = log
@@ -65,32 +110,47 @@ func (a *actor) adopt(ctx *kit.Context, log *partitionlog.Log) {
 	for _, job := range log.Background(ctx.Now().UnixMilli()) {
 		a.run(ctx, job)
 	}
-	if a.kept.lead != nil {
+	if a.kept.lead != nil && !a.kept.ending.asked() {
 		a.takeLead(a.kept.lead)
+	} else {
+		a.kept.handle.status.Store(&Status{LeaderEpoch: a.kept.handle.Status().LeaderEpoch, Online: !a.kept.ending.asked()})
+	}
+	a.flushByPolicy(ctx)
+	if a.former != nil {
+		a.publish() // readers go on from the new files
+		a.former.Abandon()
+		a.former = nil
 	}
 }
 
-// giveUpLog drops a log whose write failed: what waits is answered, and the log is opened anew from its files when the
-// last job is back, which cuts off what was torn.
+// giveUpLog drops a log whose write failed: what waits is answered, and the log is opened anew from its files, which
+// cuts off what was torn. What was committed is read from the old one until then.
 func (a *actor) giveUpLog(ctx *kit.Context, err error) {
-	a.deps.Log.Error("log is opened anew after a failed write", "partition", a.kept.handle.TP.String(), "err", err)
-	a.goOffline()
+	h := a.kept.handle
+	a.deps.Log.Error("log is opened anew after a failed write", "partition", h.TP.String(), "err", err)
 	for _, w := range a.machine.Resign().Answers {
 		a.answers = append(a.answers, w.failed(kerr.KafkaStorageError))
 	}
-	a.log = nil
+	a.former, a.log, a.flushJob = a.log, nil, nil
+	a.appends = nil
 	a.machine = NewMachine(a.deps.Self)
-	a.reopenIdle(ctx)
-}
-
-func (a *actor) reopenIdle(ctx *kit.Context) {
-	if a.outstanding == 0 && a.kept.failed == nil {
-		if a.kept.handle.Dir.Err() != nil {
-			a.failStalled(kerr.KafkaStorageError)
-			return
-		}
+	switch {
+	case h.Dir.Err() != nil:
+		a.goOffline()
+	case partitionlog.Passes(err):
+		a.rest(ctx)
+	default:
 		a.open(ctx)
 	}
+}
+
+// restFor is how long a full disk is left alone; producers are refused meanwhile.
+const restFor = time.Second
+
+func (a *actor) rest(ctx *kit.Context) {
+	a.resting = true
+	a.failStalled(kerr.KafkaStorageError)
+	ctx.After(restFor, &reopenDue{})
 }
 
 func (a *actor) failStalled(code kerr.Code) {
@@ -115,7 +175,7 @@ func (a *actor) becomeLeader(m *BecomeLeader) {
 func (a *actor) takeLead(m *BecomeLeader) {
 	h := a.kept.handle
 	a.log.AssignEpoch(m.LeaderEpoch)
-	a.apply(a.machine.Lead(m, h.Config().MinISR, a.log.LogEnd(), a.log.HighWatermark()))
+	a.apply(a.machine.Lead(m, h.Config().MinISR, a.writtenEnd(), a.log.HighWatermark()))
 	h.status.Store(&Status{Leader: true, LeaderEpoch: m.LeaderEpoch, Online: true})
 	a.changed, a.moved = true, true
 }
@@ -123,12 +183,9 @@ func (a *actor) takeLead(m *BecomeLeader) {
 // resign follows an order that leaves the partition without this leader: producers and consumers look for another.
 func (a *actor) resign() {
 	a.kept.lead = nil
-	if a.log == nil {
-		return
-	}
-	epoch, _ := a.machine.Leading()
 	a.answers = append(a.answers, a.machine.Resign().Answers...)
-	a.kept.handle.status.Store(&Status{LeaderEpoch: epoch, Online: true})
+	old := a.kept.handle.Status()
+	a.kept.handle.status.Store(&Status{LeaderEpoch: old.LeaderEpoch, Online: old.Online})
 	a.moved = true
 }
 
@@ -150,8 +207,8 @@ func (a *actor) watch(m *Watch) {
 }
 
 func (a *actor) deleteRecords(m *DeleteRecords) {
-	if a.log == nil {
-		m.Done(model.NoOffset, kerr.NotLeaderOrFollower)
+	if code := a.serving(); code != kerr.None {
+		m.Done(model.NoOffset, code)
 		return
 	}
 	before := m.Before
@@ -172,16 +229,27 @@ func (a *actor) deleteRecords(m *DeleteRecords) {
 }
 
 func (a *actor) describeProducers(m *DescribeProducers) {
-	if a.log == nil {
-		m.Done(nil, kerr.NotLeaderOrFollower)
+	if code := a.serving(); code != kerr.None {
+		m.Done(nil, code)
 		return
 	}
 	m.Done(a.log.Producers(), kerr.None)
 }
 
+// serving tells why a request to the leader can not be answered now.
+func (a *actor) serving() kerr.Code {
+	if code := a.unavailable(); code != kerr.None {
+		return code
+	}
+	if _, leading := a.machine.Leading(); a.log == nil || !leading {
+		return kerr.NotLeaderOrFollower
+	}
+	return kerr.None
+}
+
 // maintain applies what time alone brings: retention, expiry of producers, background work.
 func (a *actor) maintain(ctx *kit.Context, m *Maintain) {
-	if a.log == nil || a.ending.close != nil || a.ending.delete != nil {
+	if a.log == nil || a.kept.ending.asked() {
 		return
 	}
 	now := ctx.Now().UnixMilli()
@@ -199,34 +267,53 @@ func (a *actor) maintain(ctx *kit.Context, m *Maintain) {
 
 // end stops the actor as asked once no job is outstanding: the last job is the log's own closing or removal.
 func (a *actor) end(ctx *kit.Context) {
-	if a.ending.close == nil && a.ending.delete == nil || a.outstanding > 0 {
+	e := a.kept.ending
+	if !e.asked() || a.outstanding > 0 || a.opening {
 		return
 	}
-	if !a.ending.started && a.log != nil {
-		a.ending.started = true
-		a.run(ctx, a.lastJob())
+	if !a.lastJob {
+		a.lastJob = true
+		a.run(ctx, a.finalJob())
 		if a.outstanding > 0 {
 			return
 		}
 	}
+	a.failStalled(kerr.NotLeaderOrFollower)
+	a.answer()
 	a.goOffline()
 	a.kept.notify()
-	if a.ending.delete != nil {
-		a.ending.delete.Done()
+	a.kept.ending = ending{}
+	if e.delete != nil {
+		e.delete.Done(a.removal())
 	}
-	if a.ending.close != nil {
-		a.ending.close.Done(a.closeErr())
+	if e.close != nil {
+		e.close.Done(a.closeErr())
 	}
-	a.ending = ending{}
+	a.log = nil // it has given back what it held
 	ctx.Stop(ctx.Self())
 }
 
-// lastJob removes the log, or closes it so that the next start finds it clean.
-func (a *actor) lastJob() *partitionlog.Job {
-	if a.ending.delete != nil {
-		return a.log.Delete(a.ending.delete.Unique)
+// finalJob removes the log, or closes it so that the next start finds it clean. A log that could not be opened has
+// nothing to be closed; its shard removes the files.
+func (a *actor) finalJob() *partitionlog.Job {
+	switch {
+	case a.former != nil:
+		a.former.Abandon()
+		a.former = nil
+		return nil
+	case a.log == nil:
+		return nil
+	case a.kept.ending.delete != nil:
+		return a.log.Delete(a.kept.ending.delete.Unique)
 	}
 	return a.log.Close()
+}
+
+func (a *actor) removal() Removal {
+	if a.log == nil {
+		return Removal{Path: logDir(a.kept.handle), Err: ErrStarting}
+	}
+	return Removal{Path: a.log.Dir(), Err: a.log.Err()}
 }
 
 func (a *actor) closeErr() error {

@@ -80,7 +80,7 @@ func (m *Machine) Resign() Effects {
 	e := Effects{HighWatermark: model.NoOffset}
 	for _, q := range []*waitQueue{&m.written, &m.committed} {
 		for _, w := range q.takeAll() {
-			e.Answers = append(e.Answers, w.failed(kerr.NotLeaderOrFollower))
+			e.Answers = append(e.Answers, m.sentAway(w, kerr.NotLeaderOrFollower))
 		}
 	}
 	return e
@@ -131,7 +131,7 @@ func (m *Machine) Written(end model.Offset) Effects {
 func (m *Machine) Expire(now time.Time) Effects {
 	e := Effects{HighWatermark: model.NoOffset}
 	for _, w := range m.committed.takeDue(now) {
-		e.Answers = append(e.Answers, w.failed(kerr.RequestTimedOut))
+		e.Answers = append(e.Answers, m.sentAway(w, kerr.RequestTimedOut))
 	}
 	return e
 }
@@ -173,7 +173,18 @@ func (m *Machine) release() Effects {
 	return e
 }
 
+// sentAway answers a wait whose write may be under way.
+func (m *Machine) sentAway(w Wait, code kerr.Code) Wait {
+	held := w.Next > m.logEnd
+	w = w.failed(code)
+	w.Result.BytesHeld = held
+	return w
+}
+
 func (w Wait) failed(code kerr.Code) Wait {
-	w.Result = AppendResult{Code: code, BaseOffset: model.NoOffset, LogAppendTime: -1, LogStart: model.NoOffset, LeaderEpoch: w.Result.LeaderEpoch}
+	w.Result = AppendResult{
+		Code: code, BaseOffset: model.NoOffset, LogAppendTime: -1, LogStart: model.NoOffset,
+		LeaderEpoch: w.Result.LeaderEpoch, BytesHeld: w.Result.BytesHeld,
+	}
 	return w
 }

@@ -22,6 +22,8 @@ type Append struct {
 	Deadline time.Time // of the wait for the high watermark
 	Sink     AppendSink
 	Index    int // the sink's name for this batch
+
+	taken bool // the machine has it: a panic is answered by the instance that had it
 }
 
 // AppendSink is told once for each Append. It runs on the replica's goroutine: it only signals.
@@ -76,11 +78,17 @@ type Resign struct{}
 // Configure replaces the topic's configuration.
 type Configure struct{ Config *Config }
 
-// Delete closes the log and removes its directory; the actor stops. Done is called once, on the actor's
-// goroutine. Unique names the directory until its files are unlinked.
+// Delete closes the log and takes its directory away from the topic's name; the actor stops. Done is called once, on an
+// actor's goroutine. Unique names the directory until its files are unlinked.
 type Delete struct {
 	Unique model.UUID
-	Done   func()
+	Done   func(Removal)
+}
+
+// Removal says where the files of a deleted log stand. With an error they still have the topic's name.
+type Removal struct {
+	Path string
+	Err  error
 }
 
 // Close flushes and closes the log for a clean shutdown; the actor stops. Done is called once.
@@ -103,9 +111,6 @@ type Maintain struct {
 	Producers bool // forget producers that were idle for producer.id.expiration.ms
 }
 
-// Panic makes the actor fail, for fault tests.
-type Panic struct{}
-
 // opened is the bulk lane's answer to opening the log.
 type opened struct {
 	log         *partitionlog.Log
@@ -117,8 +122,11 @@ type opened struct {
 // expire is the timer of the earliest waiting append.
 type expire struct{}
 
-// flushDue is the timer of flush.ms.
-type flushDue struct{}
+// flushDue is the timer of flush.ms; reopenDue ends the rest that a full disk is given.
+type (
+	flushDue  struct{}
+	reopenDue struct{}
+)
 
 func (*Append) MessageKind() string            { return "replica.append" }
 func (*Watch) MessageKind() string             { return "replica.watch" }
@@ -131,13 +139,16 @@ func (*Close) MessageKind() string             { return "replica.close" }
 func (*DeleteRecords) MessageKind() string     { return "replica.delete-records" }
 func (*DescribeProducers) MessageKind() string { return "replica.describe-producers" }
 func (*Maintain) MessageKind() string          { return "replica.maintain" }
-func (*Panic) MessageKind() string             { return "replica.panic" }
 func (*opened) MessageKind() string            { return "replica.opened" }
 func (*expire) MessageKind() string            { return "replica.expire" }
 func (*flushDue) MessageKind() string          { return "replica.flush-due" }
+func (*reopenDue) MessageKind() string         { return "replica.reopen-due" }
 
 // Fail answers with a code that makes the client look up the leader and try again.
 func (m *Append) Fail(error) {
+	if m.taken {
+		return
+	}
 	m.Sink.AppendDone(m.Index, AppendResult{Code: kerr.NotLeaderOrFollower, BaseOffset: model.NoOffset, LogAppendTime: -1, LogStart: model.NoOffset})
 }
 
@@ -150,8 +161,8 @@ func (m *DeleteRecords) Fail(error) { m.Done(model.NoOffset, kerr.NotLeaderOrFol
 // Fail answers as for a leader that moved.
 func (m *DescribeProducers) Fail(error) { m.Done(nil, kerr.NotLeaderOrFollower) }
 
-// Fail counts the deletion as done: the directory is found and removed at the next start.
-func (m *Delete) Fail(error) { m.Done() }
+// Fail leaves the directory to the shard. The actor is gone, or does it in its next incarnation.
+func (m *Delete) Fail(err error) { m.Done(Removal{Err: err}) }
 
 // Fail reports a log that was not closed.
 func (m *Close) Fail(err error) { m.Done(err) }

@@ -3,98 +3,83 @@ package replica
 import (
 	"time"
 
+	"troupe/actors/disk"
 	"troupe/actors/kit"
 	"troupe/internal/model"
 	"troupe/partitionlog"
 )
 
-// Host asks a shard to run a replica. The shard answers by Done when the actor is there; its log may still be opening.
-type Host struct {
-	Handle *Handle
-	Lead   *BecomeLeader
-	// Fresh says that this broker never had the partition: there is nothing to open.
-	Fresh bool
-	// The checkpoints of the directory, for a log that was there.
-	RecoveryPoint, LogStart, HighWatermark model.Offset
-	Clean                                  bool
-	// Opened is told when the log was opened, or could not be; nil for a fresh one. It only signals.
-	Opened func(partitionlog.Recovery, error)
-	Done   func() // called on the shard's goroutine
+// shard supervises a part of the broker's replicas, so that no supervisor has ten thousand children and a failing one
+// takes few with it. When it is restarted its children go with it; the roster tells whom to start again.
+type shard struct {
+	deps   *Deps
+	pace   Pace
+	roster *roster
 }
 
-// Drop asks a shard to delete a replica and its files.
-type Drop struct {
-	Handle *Handle
-	Unique model.UUID
-}
-
-// CloseAll asks a shard to close every log for a clean shutdown.
-type CloseAll struct {
-	Done func(failed int) // called once, when the last one is closed
-}
-
-// Pace is when maintenance comes round.
-type Pace struct {
-	First     time.Duration // log.initial.task.delay.ms
-	Retention time.Duration // log.retention.check.interval.ms
-	Producers time.Duration // producer.id.expiration.check.interval.ms
-}
-
-type maintainDue struct{ round Maintain }
-
-// closed is a replica's answer to the shard's Close.
-type closed struct{ err error }
-
-func (*Host) MessageKind() string        { return "shard.host" }
-func (*Drop) MessageKind() string        { return "shard.drop" }
-func (*CloseAll) MessageKind() string    { return "shard.close-all" }
-func (*maintainDue) MessageKind() string { return "shard.maintain-due" }
-func (*closed) MessageKind() string      { return "shard.closed" }
-
-// Fail counts what the shard could not close.
-func (m *CloseAll) Fail(error) { m.Done(1) }
-
-// Shard supervises a part of the broker's replicas, so that no supervisor has ten thousand children and a failing one
-// takes few with it. Its code is trivial: what a replica needs after a restart is kept in its durable.
-type Shard struct {
-	deps *Deps
-	pace Pace
-
-	refs map[model.TopicPartition]kit.Ref
-	// waiting holds orders for a partition whose earlier incarnation is not gone yet.
-	waiting map[model.TopicPartition]*Host
-	dropped map[kit.Ref]*Handle
-
+// roster is what outlives the instances of a shard; its goroutine's alone.
+type roster struct {
+	hosted  map[model.TopicPartition]*hosted
 	closing *CloseAll
-	open    int
+	open    int // logs that are not closed yet
 	failed  int
 }
 
-// NewShard makes a shard's behavior.
-func NewShard(deps *Deps, pace Pace) kit.Behavior {
-	return &Shard{
-		deps: deps, pace: pace, refs: map[model.TopicPartition]kit.Ref{},
-		waiting: map[model.TopicPartition]*Host{}, dropped: map[kit.Ref]*Handle{},
+// hosted is a replica that runs, or shall run again.
+type hosted struct {
+	kept *durable
+	ref  kit.Ref
+	// dropped is the order to delete it; next is the topic's next incarnation, which waits for the name and the directory.
+	dropped  *Drop
+	next     *Host
+	gone     bool // the actor has ended
+	clearing bool // its files still stand in the way
+}
+
+// NewShard makes a shard that is the same in all its incarnations.
+func NewShard(deps *Deps, pace Pace) kit.Props {
+	r := &roster{hosted: map[model.TopicPartition]*hosted{}}
+	return kit.Props{Kind: "shard", New: func() kit.Behavior { return &shard{deps: deps, pace: pace, roster: r} }}
+}
+
+// Start begins the rounds of maintenance, and after a panic the replicas.
+func (s *shard) Start(ctx *kit.Context) {
+	ctx.After(s.pace.First, &maintainDue{Maintain{Retention: true}})
+	ctx.After(s.pace.Producers, &maintainDue{Maintain{Producers: true}})
+	if ctx.Incarnation() == 1 {
+		return
+	}
+	for _, h := range s.roster.hosted {
+		switch {
+		case h.gone:
+		case h.dropped != nil && h.kept.ending.delete == nil: // it ended, or never heard of the order
+			h.gone, h.clearing = true, true
+			s.clear(ctx, h.kept.handle)
+		default:
+			s.run(ctx, h)
+		}
 	}
 }
 
-// Start begins the rounds of maintenance.
-func (s *Shard) Start(ctx *kit.Context) {
-	ctx.After(s.pace.First, &maintainDue{Maintain{Retention: true}})
-	ctx.After(s.pace.Producers, &maintainDue{Maintain{Producers: true}})
-}
-
 // Receive follows orders.
-func (s *Shard) Receive(ctx *kit.Context, m kit.Message) {
+func (s *shard) Receive(ctx *kit.Context, m kit.Message) {
 	switch m := m.(type) {
 	case *Host:
 		s.host(ctx, m)
+	case *Order:
+		s.order(ctx, m)
 	case *Drop:
 		s.drop(ctx, m)
+	case *removed:
+		s.removed(ctx, m)
+	case *cleared:
+		s.cleared(ctx, m.handle)
+	case *unlinkDue:
+		s.unlink(ctx, m)
 	case kit.Terminated:
 		s.terminated(ctx, m.Actor)
 	case kit.GaveUp:
-		s.deps.Log.Error("replica keeps failing and is stopped", "actor", m.Actor.Name(), "err", m.Err)
+		s.gaveUp(m)
 	case *maintainDue:
 		s.maintain(ctx, m)
 	case *CloseAll:
@@ -105,9 +90,9 @@ func (s *Shard) Receive(ctx *kit.Context, m kit.Message) {
 }
 
 // maintain passes a round on to the replicas and plans the next one.
-func (s *Shard) maintain(ctx *kit.Context, m *maintainDue) {
-	for _, ref := range s.refs {
-		ctx.Send(ref, &m.round)
+func (s *shard) maintain(ctx *kit.Context, m *maintainDue) {
+	for _, h := range s.roster.hosted {
+		ctx.Send(h.ref, &m.round)
 	}
 	if m.round.Retention {
 		ctx.After(s.pace.Retention, m)
@@ -116,65 +101,170 @@ func (s *Shard) maintain(ctx *kit.Context, m *maintainDue) {
 	}
 }
 
-func (s *Shard) host(ctx *kit.Context, m *Host) {
+func (s *shard) host(ctx *kit.Context, m *Host) {
 	tp := m.Handle.TP
-	if _, there := s.refs[tp]; there {
-		s.waiting[tp] = m
-		m.Done()
-		return
+	switch h := s.roster.hosted[tp]; {
+	case h == nil:
+		h = &hosted{kept: &durable{
+			handle: m.Handle, lead: m.Lead, fresh: m.Fresh, recoveryPoint: m.RecoveryPoint, logStart: m.LogStart,
+			highWatermark: m.HighWatermark, clean: m.Clean, opened: m.Opened,
+		}}
+		if !m.Fresh {
+			m.Handle.found.Store(&Checkpoint{m.RecoveryPoint, m.LogStart, m.HighWatermark})
+		}
+		s.roster.hosted[tp] = h
+		s.run(ctx, h)
+	case h.kept.handle != m.Handle:
+		h.next = m
 	}
-	kept := &durable{
-		handle: m.Handle, lead: m.Lead, fresh: m.Fresh, recoveryPoint: m.RecoveryPoint, logStart: m.LogStart,
-		highWatermark: m.HighWatermark, clean: m.Clean, opened: m.Opened,
-	}
-	ref := ctx.Spawn(tp.String(), kit.Props{Kind: "replica", New: func() kit.Behavior { return newActor(s.deps, kept) }})
-	s.refs[tp] = ref
-	m.Handle.actor.Store(&ref)
 	m.Done()
 }
 
-func (s *Shard) drop(ctx *kit.Context, m *Drop) {
-	ref, there := s.refs[m.Handle.TP]
-	if !there || s.dropped[ref] != nil {
-		return
+func (s *shard) run(ctx *kit.Context, h *hosted) {
+	deps, kept := s.deps, h.kept
+	h.ref = ctx.Spawn(kept.handle.TP.String(), kit.Props{Kind: "replica", New: func() kit.Behavior { return newActor(deps, kept) }})
+	ref := h.ref
+	kept.handle.actor.Store(&ref)
+	if h.dropped != nil {
+		ctx.Watch(h.ref)
 	}
-	s.dropped[ref] = m.Handle
-	ctx.Watch(ref)
-	ctx.Send(ref, &Delete{Unique: m.Unique, Done: func() {}})
 }
 
-// terminated frees a deleted replica's name for the topic's next incarnation.
-func (s *Shard) terminated(ctx *kit.Context, ref kit.Ref) {
-	h := s.dropped[ref]
-	if h == nil {
+func (s *shard) order(ctx *kit.Context, m *Order) {
+	h := s.roster.hosted[m.Handle.TP]
+	switch {
+	case h == nil:
+	case h.kept.handle == m.Handle:
+		ctx.Send(h.ref, m.Message)
+	case h.next != nil && h.next.Handle == m.Handle:
+		switch order := m.Message.(type) {
+		case *BecomeLeader:
+			h.next.Lead = order
+		case *Resign:
+			h.next.Lead = nil
+		case *Configure:
+			m.Handle.config.Store(order.Config)
+		}
+	}
+}
+
+func (s *shard) drop(ctx *kit.Context, m *Drop) {
+	h := s.roster.hosted[m.Handle.TP]
+	switch {
+	case h == nil:
+	case h.next != nil && h.next.Handle == m.Handle:
+		h.next = nil // it never ran
+	case h.kept.handle == m.Handle && h.dropped == nil:
+		h.dropped = m
+		self := ctx.Self()
+		ctx.Send(h.ref, &Delete{Unique: m.Unique, Done: func(r Removal) { self.Send(&removed{m.Handle, r}) }})
+		ctx.Watch(h.ref)
+	}
+}
+
+// removed sees to the files of a deleted log: those that were set aside are unlinked after file.delete.delay.ms, those
+// that still have the topic's name at once, before its next incarnation finds them.
+func (s *shard) removed(ctx *kit.Context, m *removed) {
+	h := s.roster.hosted[m.handle.TP]
+	if m.removal.Err == nil {
+		delay := time.Duration(m.handle.Config().Log.FileDeleteDelayMs) * time.Millisecond
+		ctx.After(delay, &unlinkDue{m.handle, m.removal.Path})
 		return
 	}
-	delete(s.dropped, ref)
-	delete(s.refs, h.TP)
-	if next := s.waiting[h.TP]; next != nil {
-		delete(s.waiting, h.TP)
+	if h == nil || h.kept.handle != m.handle || h.clearing {
+		return
+	}
+	h.clearing = true
+	s.clear(ctx, m.handle)
+}
+
+func (s *shard) clear(ctx *kit.Context, h *Handle) {
+	self := ctx.Self()
+	s.removeFiles(ctx, h, logDir(h), func() { self.Send(&cleared{h}) })
+}
+
+func (s *shard) unlink(ctx *kit.Context, m *unlinkDue) {
+	s.removeFiles(ctx, m.handle, m.path, func() {})
+}
+
+func (s *shard) removeFiles(ctx *kit.Context, h *Handle, path string, then func()) {
+	log := s.deps.Log
+	ctx.Send(h.Dir.BulkLane(h.TP), &disk.Task{
+		Name: "remove " + path,
+		Do:   partitionlog.RemoveDirectory(h.Dir.Env, path).Run,
+		Done: func(err error) {
+			if err != nil {
+				log.Error("files of a deleted log cannot be removed", "dir", path, "err", err)
+			}
+			then()
+		},
+	})
+}
+
+func (s *shard) cleared(ctx *kit.Context, handle *Handle) {
+	if h := s.roster.hosted[handle.TP]; h != nil && h.kept.handle == handle {
+		h.clearing = false
+		s.free(ctx, h)
+	}
+}
+
+// terminated comes of deleted replicas.
+func (s *shard) terminated(ctx *kit.Context, ref kit.Ref) {
+	for _, h := range s.roster.hosted {
+		if h.ref == ref {
+			h.gone = true
+			s.free(ctx, h)
+			return
+		}
+	}
+}
+
+// free gives a deleted replica's name to the topic's next incarnation.
+func (s *shard) free(ctx *kit.Context, h *hosted) {
+	if !h.gone || h.clearing {
+		return
+	}
+	delete(s.roster.hosted, h.kept.handle.TP)
+	if next := h.next; next != nil && s.roster.closing == nil {
 		next.Done = func() {}
 		s.host(ctx, next)
 	}
+	if s.roster.closing != nil {
+		s.closed(nil)
+	}
 }
 
-func (s *Shard) closeAll(ctx *kit.Context, m *CloseAll) {
-	s.closing, s.open = m, len(s.refs)
-	self := ctx.Self()
-	for _, ref := range s.refs {
-		ctx.Send(ref, &Close{Done: func(err error) { self.Send(&closed{err}) }})
+// gaveUp leaves the replica's partition offline. What was asked of it is answered here.
+func (s *shard) gaveUp(m kit.GaveUp) {
+	s.deps.Log.Error("replica keeps failing and is stopped", "actor", m.Actor.Name(), "err", m.Err)
+	for _, h := range s.roster.hosted {
+		if h.ref == m.Actor {
+			h.kept.settle(m.Err)
+			return
+		}
 	}
-	if s.open == 0 {
+}
+
+func (s *shard) closeAll(ctx *kit.Context, m *CloseAll) {
+	s.roster.closing, s.roster.open = m, len(s.roster.hosted)
+	self := ctx.Self()
+	for _, h := range s.roster.hosted {
+		if h.dropped == nil { // those that are being deleted end by themselves
+			ctx.Send(h.ref, &Close{Done: func(err error) { self.Send(&closed{err}) }})
+		}
+	}
+	if s.roster.open == 0 {
 		m.Done(0)
 	}
 }
 
-func (s *Shard) closed(err error) {
-	s.open--
+func (s *shard) closed(err error) {
+	r := s.roster
+	r.open--
 	if err != nil {
-		s.failed++
+		r.failed++
 	}
-	if s.open == 0 {
-		s.closing.Done(s.failed)
+	if r.open == 0 {
+		r.closing.Done(r.failed)
 	}
 }

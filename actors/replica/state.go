@@ -3,12 +3,13 @@ package replica
 import (
 	"slices"
 
+	"troupe/codec/kerr"
 	"troupe/internal/model"
 	"troupe/partitionlog"
 )
 
 // durable is what a replica's actor must find again after a restart: it lives outside the instance and is touched by
-// the actor's goroutine alone.
+// the actor's goroutine alone, and by its shard when the actor has ended.
 type durable struct {
 	handle *Handle
 	lead   *BecomeLeader // last order from the controller
@@ -18,10 +19,40 @@ type durable struct {
 	recoveryPoint model.Offset
 	logStart      model.Offset
 	clean         bool
-	opened        func(partitionlog.Recovery, error) // told of the first opening; nil afterwards
+	// worked is true once jobs of a log may be on their way: they must have ended before the log is opened anew.
+	worked bool
+	opened func(partitionlog.Recovery, error) // told of the first opening; nil afterwards
 	// failed is why the log could not be opened; it is not tried again until the broker restarts.
 	failed  error
 	watches []watch
+	ending  ending
+}
+
+// ending is how the actor is to stop once no job is outstanding.
+type ending struct {
+	close  *Close
+	delete *Delete
+}
+
+func (e ending) asked() bool { return e.close != nil || e.delete != nil }
+
+// settle answers whoever asked for the end of an actor that can not do it any more.
+func (d *durable) settle(err error) {
+	if d.ending.delete != nil {
+		d.ending.delete.Done(Removal{Path: logDir(d.handle), Err: err})
+	}
+	if d.ending.close != nil {
+		d.ending.close.Done(err)
+	}
+	d.ending = ending{}
+}
+
+// offline tells why nothing can be written here until the broker is restarted.
+func (d *durable) offline() kerr.Code {
+	if d.failed != nil || d.handle.Dir.Err() != nil {
+		return kerr.KafkaStorageError
+	}
+	return kerr.None
 }
 
 type watch struct {
