@@ -103,10 +103,8 @@ func (d *Dir) fence(err error) (first bool) {
 	return d.failure.CompareAndSwap(nil, &err)
 }
 
-// fatal tells whether err says that the device, not one file or the free space, is at fault.
-func fatal(k Kind, err error) bool {
-	if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EROFS) {
-		return true
-	}
-	return k == Fsync && !errors.Is(err, partitionlog.ErrClosed)
+// fatal tells whether err says that the device, not one file or the free space, is at fault. A sync that failed is
+// fatal whatever its reason.
+func fatal(err error) bool {
+	return errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EROFS) || partitionlog.SyncFailed(err)
 }

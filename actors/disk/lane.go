@@ -28,7 +28,7 @@ func Open(s Spawner, env *partitionlog.Env, path string, id model.DirectoryID, l
 		return s.Spawn(name, kit.Props{
 			Kind:      "disk-" + string(k),
 			Dedicated: true,
-			New:       func() kit.Behavior { return &lane{dir: d, kind: k, onFence: onFence} },
+			New:       func() kit.Behavior { return &lane{dir: d, onFence: onFence} },
 		})
 	}
 	d.metadata = start(Metadata, "metadata")
@@ -45,10 +45,10 @@ func Open(s Spawner, env *partitionlog.Env, path string, id model.DirectoryID, l
 	return d
 }
 
-// lane runs what it is sent, in order. Only the append lane collects: the writes of one mailbox swap go out together.
+// lane runs what it is sent, in order. Only the append lane collects: the writes of one mailbox swap go out together,
+// or before another message that stands behind them.
 type lane struct {
 	dir     *Dir
-	kind    Kind
 	onFence kit.Ref
 
 	waiting []*Appends
@@ -57,6 +57,9 @@ type lane struct {
 }
 
 func (l *lane) Receive(ctx *kit.Context, m kit.Message) {
+	if _, collects := m.(*Appends); !collects {
+		l.write(ctx)
+	}
 	switch m := m.(type) {
 	case *Appends:
 		l.waiting = append(l.waiting, m)
@@ -80,8 +83,11 @@ func (l *lane) run(ctx *kit.Context, m *Run) *Finished {
 	return &Finished{Jobs: []*partitionlog.Job{m.Job}, Errs: []error{err}, Incarnation: m.Incarnation}
 }
 
-// EndBatch writes what one mailbox swap brought and answers each owner.
-func (l *lane) EndBatch(ctx *kit.Context) {
+// EndBatch writes what one mailbox swap brought.
+func (l *lane) EndBatch(ctx *kit.Context) { l.write(ctx) }
+
+// write writes what was collected and answers each owner.
+func (l *lane) write(ctx *kit.Context) {
 	if len(l.waiting) == 0 {
 		return
 	}
@@ -128,7 +134,7 @@ func (l *lane) guard(do func() error) error {
 }
 
 func (l *lane) judge(err error) {
-	if err == nil || !fatal(l.kind, err) {
+	if err == nil || !fatal(err) {
 		return
 	}
 	if l.dir.fence(err) && !l.onFence.IsZero() {
