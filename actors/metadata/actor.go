@@ -14,6 +14,7 @@ import (
 // Apply brings the next image. Then is called once the image is published and every replica that it brought has its
 // actor, so that a client that is told of a new topic can write to it.
 type Apply struct {
+	// Delta may begin at another image than the last one applied, when the controller began anew.
 	Delta image.Delta
 	// Complete says that everything committed before this node's start is in it: what no topic claims is stray.
 	Complete bool
@@ -49,13 +50,20 @@ type Deps struct {
 	Clean bool
 }
 
-// Actor applies images one after the other: the next one waits until the orders of the one before were taken.
-type Actor struct {
-	deps    Deps
-	waiting []*Apply
-	current *application
-	claimed int
+// progress is what outlives the instances: a panic must not lose an image, nor the answers that wait for it.
+type progress struct {
+	ordered *image.Image // the last image whose orders were begun
 	settled bool
+	claimed int
+	found   map[model.TopicPartition]Found
+	waiting []*Apply // the first one is under way
+}
+
+// applier applies images one after the other: the next one waits until the orders of the one before were taken.
+type applier struct {
+	deps    Deps
+	kept    *progress
+	current *application
 }
 
 // application is an image whose orders are on their way.
@@ -64,42 +72,66 @@ type application struct {
 	left  int // shards that have not taken their orders
 }
 
-// New makes the behavior.
-func New(d Deps) *Actor { return &Actor{deps: d} }
+// New makes an actor that goes on after a panic where it was.
+func New(d Deps) kit.Props {
+	kept := &progress{ordered: d.Source.Image(), found: d.Found}
+	return kit.Props{Kind: "metadata", New: func() kit.Behavior { return &applier{deps: d, kept: kept} }}
+}
+
+// Start gives the orders again that the former incarnation may have given in part: they are the same, and given twice
+// they change nothing.
+func (a *applier) Start(ctx *kit.Context) {
+	if ctx.Incarnation() == 1 {
+		return
+	}
+	a.kept.ordered = a.deps.Source.Image()
+	a.next(ctx)
+}
 
 // Receive applies images in order.
-func (a *Actor) Receive(ctx *kit.Context, m kit.Message) {
+func (a *applier) Receive(ctx *kit.Context, m kit.Message) {
 	switch m := m.(type) {
 	case *Apply:
-		a.waiting = append(a.waiting, m)
+		a.kept.waiting = append(a.kept.waiting, m)
 		a.next(ctx)
 	case *hosted:
 		m.apply.left--
-		a.settle(ctx)
+		a.settle()
+		a.next(ctx)
 	}
 }
 
-func (a *Actor) next(ctx *kit.Context) {
-	if a.current != nil || len(a.waiting) == 0 {
-		return
+func (a *applier) next(ctx *kit.Context) {
+	for a.current == nil && len(a.kept.waiting) > 0 {
+		m := a.kept.waiting[0]
+		// A controller that begins anew replays what this broker has applied already. Going back would delete replicas.
+		if m.Delta.To.Offset < a.deps.Source.Image().Offset {
+			a.kept.waiting = a.kept.waiting[1:]
+			m.then()
+			continue
+		}
+		a.current = &application{apply: m, left: 1} // one for order itself
+		a.order(ctx, m)
+		a.current.left--
+		a.settle()
 	}
-	m := a.waiting[0]
-	a.waiting = a.waiting[1:]
-	a.current = &application{apply: m, left: 1} // one for order itself
-	a.order(ctx, m)
-	a.current.left--
-	a.settle(ctx)
 }
 
-func (a *Actor) settle(ctx *kit.Context) {
+// settle publishes the image whose orders are all taken.
+func (a *applier) settle() {
 	if a.current == nil || a.current.left > 0 {
 		return
 	}
 	m := a.current.apply
 	a.current = nil
+	a.kept.waiting = a.kept.waiting[1:]
 	a.deps.Source.publish(m.Delta.To)
-	if m.Then != nil {
-		m.Then()
+	m.then()
+}
+
+func (m *Apply) then() {
+	if then := m.Then; then != nil {
+		m.Then = nil
+		then()
 	}
-	a.next(ctx)
 }

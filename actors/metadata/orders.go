@@ -14,8 +14,12 @@ import (
 )
 
 // order turns what changed into orders for replicas.
-func (a *Actor) order(ctx *kit.Context, m *Apply) {
+func (a *applier) order(ctx *kit.Context, m *Apply) {
 	d := m.Delta
+	if d.From != a.kept.ordered {
+		d = image.Diff(a.kept.ordered, d.To)
+	}
+	a.kept.ordered = d.To
 	for _, t := range d.Topics {
 		if t.After == nil {
 			a.drop(ctx, t.Before)
@@ -24,14 +28,14 @@ func (a *Actor) order(ctx *kit.Context, m *Apply) {
 		a.topic(ctx, d.To, t)
 	}
 	a.configure(ctx, d)
-	if m.Complete && !a.settled {
-		a.settled = true
+	if m.Complete && !a.kept.settled {
+		a.kept.settled = true
 		a.setAside(ctx)
-		a.deps.Settled(a.claimed)
+		a.deps.Settled(a.kept.claimed)
 	}
 }
 
-func (a *Actor) topic(ctx *kit.Context, i *image.Image, t image.TopicDelta) {
+func (a *applier) topic(ctx *kit.Context, i *image.Image, t image.TopicDelta) {
 	cfg := a.config(i, t.After.Name)
 	for n, p := range t.Partitions() {
 		tp := model.TopicPartition{Topic: t.After.Name, Partition: n}
@@ -43,9 +47,9 @@ func (a *Actor) topic(ctx *kit.Context, i *image.Image, t image.TopicDelta) {
 		case at < 0:
 		case h != nil && h.TopicID == t.After.ID:
 			if lead := a.lead(p); lead != nil {
-				h.SendFrom(ctx, lead)
+				a.pass(ctx, h, lead)
 			} else {
-				h.SendFrom(ctx, &replica.Resign{})
+				a.pass(ctx, h, &replica.Resign{})
 			}
 		default:
 			a.host(ctx, tp, t.After.ID, p, at, cfg)
@@ -53,8 +57,13 @@ func (a *Actor) topic(ctx *kit.Context, i *image.Image, t image.TopicDelta) {
 	}
 }
 
+// pass sends an order through the shard, which keeps it for a replica that is not running yet.
+func (a *applier) pass(ctx *kit.Context, h *replica.Handle, m kit.Message) {
+	ctx.Send(a.shard(h.TP), &replica.Order{Handle: h, Message: m})
+}
+
 // lead is the order for a partition that this broker leads.
-func (a *Actor) lead(p *image.Partition) *replica.BecomeLeader {
+func (a *applier) lead(p *image.Partition) *replica.BecomeLeader {
 	if p.Leader != a.deps.Self {
 		return nil
 	}
@@ -62,16 +71,16 @@ func (a *Actor) lead(p *image.Partition) *replica.BecomeLeader {
 }
 
 // host has a replica started, on the log that was found or on a new one.
-func (a *Actor) host(ctx *kit.Context, tp model.TopicPartition, id model.TopicID, p *image.Partition, at int, cfg *replica.Config) {
-	found, old := a.deps.Found[tp]
+func (a *applier) host(ctx *kit.Context, tp model.TopicPartition, id model.TopicID, p *image.Partition, at int, cfg *replica.Config) {
+	found, old := a.kept.found[tp]
 	dir := found.Dir
 	if !old {
 		dir = a.place(p.Directories, at)
 	}
 	var opened func(partitionlog.Recovery, error)
 	if old {
-		delete(a.deps.Found, tp)
-		a.claimed++
+		delete(a.kept.found, tp)
+		a.kept.claimed++
 		opened = a.deps.Opened
 	}
 	h := replica.NewHandle(tp, id, dir, cfg)
@@ -86,7 +95,7 @@ func (a *Actor) host(ctx *kit.Context, tp model.TopicPartition, id model.TopicID
 }
 
 // place gives the directory that the metadata names, or the healthy one with the fewest replicas.
-func (a *Actor) place(assigned []model.DirectoryID, at int) *disk.Dir {
+func (a *applier) place(assigned []model.DirectoryID, at int) *disk.Dir {
 	if at < len(assigned) {
 		for _, d := range a.deps.Dirs {
 			if d.ID == assigned[at] {
@@ -111,11 +120,11 @@ func (a *Actor) place(assigned []model.DirectoryID, at int) *disk.Dir {
 	})
 }
 
-func (a *Actor) shard(tp model.TopicPartition) kit.Ref {
+func (a *applier) shard(tp model.TopicPartition) kit.Ref {
 	return a.deps.Shards[replica.ShardOf(tp, len(a.deps.Shards))]
 }
 
-func (a *Actor) drop(ctx *kit.Context, t *image.Topic) {
+func (a *applier) drop(ctx *kit.Context, t *image.Topic) {
 	for n := range t.Partitions {
 		h := a.deps.Replicas.Get(model.TopicPartition{Topic: t.Name, Partition: int32(n)})
 		if h != nil && h.TopicID == t.ID {
@@ -124,13 +133,13 @@ func (a *Actor) drop(ctx *kit.Context, t *image.Topic) {
 	}
 }
 
-func (a *Actor) dropReplica(ctx *kit.Context, h *replica.Handle) {
+func (a *applier) dropReplica(ctx *kit.Context, h *replica.Handle) {
 	a.deps.Replicas.Remove(h)
 	ctx.Send(a.shard(h.TP), &replica.Drop{Handle: h, Unique: a.unique()})
 }
 
 // unique names what is set aside, so that a topic of the same name can come back at once.
-func (a *Actor) unique() model.UUID {
+func (a *applier) unique() model.UUID {
 	u, err := model.NewUUID(rand.Reader)
 	if err != nil {
 		panic(err) // the system's randomness does not fail
@@ -139,7 +148,7 @@ func (a *Actor) unique() model.UUID {
 }
 
 // configure passes changed topic configurations on; a change of the brokers' defaults concerns every topic.
-func (a *Actor) configure(ctx *kit.Context, d image.Delta) {
+func (a *applier) configure(ctx *kit.Context, d image.Delta) {
 	all := false
 	changed := map[string]bool{}
 	for _, r := range d.Configs {
@@ -158,7 +167,7 @@ func (a *Actor) configure(ctx *kit.Context, d image.Delta) {
 		cfg := a.config(d.To, t.Name)
 		for n := range t.Partitions {
 			if h := a.deps.Replicas.Get(model.TopicPartition{Topic: t.Name, Partition: int32(n)}); h != nil {
-				h.SendFrom(ctx, &replica.Configure{Config: cfg})
+				a.pass(ctx, h, &replica.Configure{Config: cfg})
 			}
 		}
 	}
@@ -166,7 +175,7 @@ func (a *Actor) configure(ctx *kit.Context, d image.Delta) {
 
 // config resolves a topic's configuration. A stored value that does not parse was written by newer software; the
 // defaults serve until it is corrected.
-func (a *Actor) config(i *image.Image, topic string) *replica.Config {
+func (a *applier) config(i *image.Image, topic string) *replica.Config {
 	layers := a.deps.Source.LayersOf(i)
 	t, err := TopicConfig(layers, i, topic)
 	if err != nil {
@@ -179,8 +188,8 @@ func (a *Actor) config(i *image.Image, topic string) *replica.Config {
 }
 
 // setAside renames what no image claims: the topic was deleted while this broker was down, or the directory is foreign.
-func (a *Actor) setAside(ctx *kit.Context) {
-	for tp, f := range a.deps.Found {
+func (a *applier) setAside(ctx *kit.Context) {
+	for tp, f := range a.kept.found {
 		from := filepath.Join(f.Dir.Path, tp.String())
 		to := from + "." + a.unique().Hex() + "-stray"
 		fs, log := f.Dir.Env.FS, a.deps.Log
@@ -192,5 +201,5 @@ func (a *Actor) setAside(ctx *kit.Context) {
 			},
 		})
 	}
-	a.deps.Found = nil
+	a.kept.found = nil
 }
