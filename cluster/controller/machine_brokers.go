@@ -156,7 +156,7 @@ func (m *Machine) unfence(b *image.Broker) []record.Record {
 				continue
 			}
 			c := m.change(t, int32(n))
-			c.live = func(id model.BrokerID) bool { return id == b.ID || m.active(id) }
+			c.live = m.leadable(p, func(id model.BrokerID) bool { return id == b.ID || m.active(id) })
 			records = appendChange(records, c.record())
 		}
 	}
@@ -189,7 +189,7 @@ func (m *Machine) depart(id, crashed model.BrokerID) []record.Record {
 			}
 			c := m.change(t, int32(n))
 			c.isr, c.crashed = without(p.ISR, id), crashed
-			c.live = func(other model.BrokerID) bool { return other != id && m.active(other) }
+			c.live = m.leadable(p, func(other model.BrokerID) bool { return other != id && m.active(other) })
 			records = appendChange(records, c.record())
 		}
 	}

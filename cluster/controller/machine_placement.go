@@ -23,6 +23,9 @@ func (m *Machine) place(id model.TopicID, first, count, factor int) ([]*record.P
 		if b.Rack != nil {
 			rack = *b.Rack
 		}
+		if len(b.LogDirs) > 0 && len(openDirectories(b)) == 0 {
+			continue
+		}
 		brokers = append(brokers, placement.Broker{ID: b.ID, Rack: rack, Fenced: b.Fenced})
 	}
 	placer := placement.New(brokers, m.draw)
@@ -101,22 +104,6 @@ func (m *Machine) newPartition(id model.TopicID, n int32, replicas, isr []model.
 		p.Directories = append(p.Directories, m.directoryOf(r))
 	}
 	return p
-}
-
-// Reserved directory ids (KIP-858).
-var (
-	// directoryUnassigned says that the broker has not told yet which of its directories holds the replica.
-	directoryUnassigned = model.DirectoryID{}
-	// directoryMigrating says that the partition comes from a time without directory ids.
-	directoryMigrating = model.DirectoryID{15: 2}
-)
-
-// directoryOf is where a broker puts a new replica: known only when it has a single directory.
-func (m *Machine) directoryOf(id model.BrokerID) model.DirectoryID {
-	if b, ok := m.current.Broker(id); ok && len(b.LogDirs) == 1 {
-		return b.LogDirs[0]
-	}
-	return directoryUnassigned
 }
 
 // activeOf keeps the brokers that may be in an ISR.

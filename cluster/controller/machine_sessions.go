@@ -65,7 +65,7 @@ func (m *Machine) heartbeat(at At, r *kmsg.BrokerHeartbeatRequest) outcome {
 	default:
 		resp.IsFenced = b.Fenced
 	}
-	return outcome{records, resp}
+	return outcome{append(records, m.directoryChanges(b, r)...), resp}
 }
 
 // stopping moves leaderships away before a broker stops, and says when it may. A broker that nobody can stand in for

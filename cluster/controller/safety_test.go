@@ -66,7 +66,7 @@ func step(t *rapid.T, s *stage, books map[string]*ledger) model.BrokerID {
 		}
 		s.token++
 		s.do(fmt.Sprintf(`BrokerRegistration 4 {"BrokerID":%d,"ClusterID":"cluster","IncarnationID":"uuid(%d)","LogDirs":["uuid(%d)"],"PreviousBrokerEpoch":%d,"Features":%s}`,
-			id, s.token%250, id, previous, `[{"Name":"metadata.version","MinSupportedVersion":7,"MaxSupportedVersion":30},{"Name":"eligible.leader.replicas.version","MinSupportedVersion":0,"MaxSupportedVersion":1}]`))
+			id, s.token%250, 10*id, previous, `[{"Name":"metadata.version","MinSupportedVersion":7,"MaxSupportedVersion":30},{"Name":"eligible.leader.replicas.version","MinSupportedVersion":0,"MaxSupportedVersion":1}]`))
 		if previous < 0 {
 			return id
 		}

@@ -268,7 +268,7 @@ func (s *stage) brokers(list []string) string {
 		}
 		features := `[{"Name":"metadata.version","MinSupportedVersion":7,"MaxSupportedVersion":30},{"Name":"eligible.leader.replicas.version","MinSupportedVersion":0,"MaxSupportedVersion":1},{"Name":"group.version","MinSupportedVersion":0,"MaxSupportedVersion":1},{"Name":"share.version","MinSupportedVersion":0,"MaxSupportedVersion":1}]`
 		s.request("BrokerRegistration", "4", fmt.Sprintf(
-			`{"BrokerID":%d,"ClusterID":"cluster","IncarnationID":"uuid(%d)","LogDirs":["uuid(%d)"],"PreviousBrokerEpoch":-1,"Features":%s%s}`, id, 100+id, id, features, extra))
+			`{"BrokerID":%d,"ClusterID":"cluster","IncarnationID":"uuid(%d)","LogDirs":["uuid(%d)"],"PreviousBrokerEpoch":-1,"Features":%s%s}`, id, 100+id, 10*id, features, extra))
 		b, ok := s.machine.current.Broker(model.BrokerID(id))
 		if !ok {
 			s.t.Fatalf("broker %d was not registered", id)

@@ -1,0 +1,160 @@
+package controller
+
+import (
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/cluster/image"
+	"troupe/cluster/record"
+	"troupe/codec/kerr"
+	"troupe/internal/model"
+)
+
+// Reserved directory ids (KIP-858).
+var (
+	// directoryUnassigned says that the broker has not told yet which of its directories holds the replica.
+	directoryUnassigned = model.DirectoryID{}
+	// directoryLost says that no one knows a directory of that replica that is online.
+	directoryLost = model.DirectoryID{15: 1}
+	// directoryMigrating says that the partition comes from a time without directory ids.
+	directoryMigrating = model.DirectoryID{15: 2}
+)
+
+// openDirectories gives the directories that take new replicas: all that are not cordoned (KIP-1066).
+func openDirectories(b *image.Broker) []model.DirectoryID {
+	return slices.DeleteFunc(slices.Clone(b.LogDirs), func(dir model.DirectoryID) bool { return slices.Contains(b.CordonedLogDirs, dir) })
+}
+
+// directoryOf is where a broker puts a new replica: known only when it has a single directory for it.
+func (m *Machine) directoryOf(id model.BrokerID) model.DirectoryID {
+	b, ok := m.current.Broker(id)
+	if !ok {
+		return directoryUnassigned
+	}
+	if dirs := openDirectories(b); len(dirs) == 1 {
+		return dirs[0]
+	}
+	return directoryUnassigned
+}
+
+// leadable adds to live that the replica's directory is online. A broker that has not told where the replica lies is
+// taken at its word that it lives.
+func (m *Machine) leadable(p *image.Partition, live func(model.BrokerID) bool) func(model.BrokerID) bool {
+	return func(id model.BrokerID) bool {
+		if !live(id) {
+			return false
+		}
+		b, ok := m.current.Broker(id)
+		i := slices.Index(p.Replicas, id)
+		if !ok || i < 0 || i >= len(p.Directories) {
+			return true
+		}
+		switch dir := p.Directories[i]; dir {
+		case directoryUnassigned, directoryMigrating:
+			return true
+		case directoryLost:
+			return false
+		default:
+			return len(b.LogDirs) == 0 || slices.Contains(b.LogDirs, dir)
+		}
+	}
+}
+
+// directoryChanges records what a heartbeat tells of a broker's directories: those that failed, whose replicas leave
+// ISRs and leadership, and those that take no new replicas. A broker whose every directory failed stops by itself.
+func (m *Machine) directoryChanges(b *image.Broker, r *kmsg.BrokerHeartbeatRequest) []record.Record {
+	var records []record.Record
+	failed := func(dir model.DirectoryID) bool { return slices.Contains(r.OfflineLogDirs, [16]byte(dir)) }
+	if left := slices.DeleteFunc(slices.Clone(b.LogDirs), failed); len(left) < len(b.LogDirs) && len(left) > 0 {
+		records = append(records, &record.BrokerRegistrationChange{BrokerID: b.ID, BrokerEpoch: b.Epoch, LogDirs: left})
+		records = append(records, m.leaveDirectories(b.ID, failed)...)
+	}
+	if r.CordonedLogDirs == nil || m.level() < record.CordonedDirectories {
+		return records
+	}
+	cordoned := make([]model.DirectoryID, 0, len(r.CordonedLogDirs))
+	for _, dir := range r.CordonedLogDirs {
+		cordoned = append(cordoned, dir)
+	}
+	if !slices.Equal(cordoned, b.CordonedLogDirs) {
+		records = append(records, &record.BrokerRegistrationChange{BrokerID: b.ID, BrokerEpoch: b.Epoch, CordonedLogDirs: cordoned})
+	}
+	return records
+}
+
+// leaveDirectories is leave for the replicas in some directories of a broker.
+func (m *Machine) leaveDirectories(id model.BrokerID, failed func(model.DirectoryID) bool) []record.Record {
+	var records []record.Record
+	for t := range m.current.Topics("") {
+		for n, p := range t.Partitions {
+			i := slices.Index(p.Replicas, id)
+			if i < 0 || i >= len(p.Directories) || !failed(p.Directories[i]) {
+				continue
+			}
+			c := m.change(t, int32(n))
+			c.isr = without(p.ISR, id)
+			c.live = m.leadable(p, func(other model.BrokerID) bool { return other != id && m.active(other) })
+			records = appendChange(records, c.record())
+		}
+	}
+	return records
+}
+
+// assignDirectories notes in which of its directories a broker keeps replicas (KIP-858).
+// Errors: 3 not a replica or no such partition, 77, 100, 102.
+func (m *Machine) assignDirectories(r *kmsg.AssignReplicasToDirsRequest) outcome {
+	resp := reply[*kmsg.AssignReplicasToDirsResponse](r)
+	broker := model.BrokerID(r.BrokerID)
+	if _, err := m.registered(broker, model.BrokerEpoch(r.BrokerEpoch)); err != nil {
+		resp.ErrorCode = codeOf(err)
+		return outcome{response: resp}
+	}
+	var records []record.Record
+	for _, d := range r.Directories {
+		directory := kmsg.NewAssignReplicasToDirsResponseDirectory()
+		directory.ID = d.ID
+		for _, t := range d.Topics {
+			topic := kmsg.NewAssignReplicasToDirsResponseDirectoryTopic()
+			topic.TopicID = t.TopicID
+			for _, p := range t.Partitions {
+				change, err := m.assignDirectory(broker, d.ID, t.TopicID, p.Partition)
+				result := kmsg.NewAssignReplicasToDirsResponseDirectoryTopicPartition()
+				result.Partition, result.ErrorCode = p.Partition, codeOf(err)
+				topic.Partitions = append(topic.Partitions, result)
+				records = appendChange(records, change)
+			}
+			directory.Topics = append(directory.Topics, topic)
+		}
+		resp.Directories = append(resp.Directories, directory)
+	}
+	return outcome{records, resp}
+}
+
+// assignDirectory needs no leader epoch: the replica is the same wherever it lies.
+func (m *Machine) assignDirectory(broker model.BrokerID, dir model.DirectoryID, id model.TopicID, n int32) (*record.PartitionChange, error) {
+	t, ok := m.current.TopicByID(id)
+	if !ok {
+		return nil, kerr.UnknownTopicID
+	}
+	p, ok := t.Partition(n)
+	if !ok {
+		return nil, kerr.UnknownTopicOrPartition
+	}
+	i := slices.Index(p.Replicas, broker)
+	if i < 0 {
+		return nil, kerr.NotLeaderOrFollower
+	}
+	directories := make([]model.DirectoryID, len(p.Replicas))
+	for j := range directories {
+		directories[j] = directoryMigrating
+	}
+	copy(directories, p.Directories)
+	if directories[i] == dir {
+		return nil, nil
+	}
+	directories[i] = dir
+	change := record.NewPartitionChange(n, id)
+	change.Directories = directories
+	return change, nil
+}
