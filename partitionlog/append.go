@@ -5,6 +5,7 @@ import "sync"
 // RunAppends runs append jobs of any logs, each log's in the order they were staged, with one vectored write for those
 // that follow each other in a file. The result is parallel to jobs. A write that fails fails every later append of its log.
 func RunAppends(jobs []*Job) []error {
+	// Neighbours are linked through their segments, whose appends all run on one lane: no map, no sorting.
 	errs := make([]error, len(jobs))
 	scratch := scratches.Get().(*scratch)
 	for i, j := range jobs {
@@ -37,6 +38,7 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 func (s *scratch) write(head *Job, errs []error) {
 	done, err := s.writeData(head)
 	for j := head; j != nil; {
+		// A batch that is wholly in the file counts, also when the write failed further on.
 		done -= int64(len(j.data))
 		if done >= 0 && j.txn != nil && errs[j.index] == nil {
 			if txnErr := j.txn.write(j.seg); txnErr != nil {
@@ -55,6 +57,7 @@ func (s *scratch) write(head *Job, errs []error) {
 
 // writeData tells how many bytes are in the file; fewer than those of the chain go with an error.
 func (s *scratch) writeData(head *Job) (int64, error) {
+	// Behind a write that failed there is a hole, which no recovery passes.
 	if err := head.log.get(); err != nil {
 		return 0, err
 	}

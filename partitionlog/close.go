@@ -15,6 +15,7 @@ func (l *Log) Close() *Job {
 	j := &Job{Kind: KindFsync}
 	var t *maintainTask
 	if l.failed == nil && len(l.segments) > 0 {
+		// The entry that ends the time index tells the next start the segment's greatest timestamp.
 		l.segments[len(l.segments)-1].index.seal()
 		if l.unsaved() {
 			l.checkpointAt(l.next)

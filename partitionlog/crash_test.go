@@ -1,14 +1,18 @@
 package partitionlog
 
 import (
+	"flag"
 	"fmt"
 	"testing"
 
 	"troupe/internal/model"
 )
 
+// cuts is how often the power fails: `go test ./partitionlog -run PowerCut -args -cuts 10000`.
+var cuts = flag.Int("cuts", 800, "power cuts")
+
 func TestAfterAnyPowerCutTheLogIsWhatWasSyncedAndAPrefixOfTheRest(t *testing.T) {
-	for seed := range uint64(600) {
+	for seed := range uint64(*cuts / 4) {
 		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			w := newWorld(t, seed)
 			for range 4 {
@@ -28,7 +32,7 @@ func TestAfterAnyPowerCutTheLogIsWhatWasSyncedAndAPrefixOfTheRest(t *testing.T) 
 }
 
 func TestAKilledProcessLosesNothingThatWasWritten(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range uint64(60) {
 		w := newWorld(t, seed)
 		for range 60 {
 			w.step()
@@ -48,7 +52,7 @@ func TestAKilledProcessLosesNothingThatWasWritten(t *testing.T) {
 }
 
 func TestACleanStopIsReadBackWithoutAScan(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range uint64(60) {
 		w := newWorld(t, seed)
 		for range 60 {
 			w.step()

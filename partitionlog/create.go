@@ -62,7 +62,9 @@ func (l *Log) remove(nowMs int64) *Job {
 	if due == 0 {
 		return nil
 	}
+	// A clock that was set back only delays them.
 	t := &removeTask{dir: l.dir, removals: l.removals[:due:due]}
+	// Until now readers with an older view could search these indexes.
 	for _, r := range t.removals {
 		for _, s := range r.segments {
 			s.index.release()
@@ -95,6 +97,7 @@ func (t *removeTask) done(*Log, error) {}
 
 // renameDeleted marks the files of a segment as to be removed, and lists them. Views that hold the segment go on reading.
 func renameDeleted(s *segment) (files []fileID, err error) {
+	// The log goes first: an index that a crash leaves without it is an orphan, which Open removes.
 	for _, x := range []suffix{suffixLog, suffixIndex, suffixTimeIndex, suffixTxnIndex} {
 		from := fileID{offset: s.base, suffix: x}
 		to := from

@@ -12,6 +12,8 @@ import (
 // cut finds the last batch that begins within maxBytes of pos, to end the region before it, and remembers the place for
 // the reader's next turn.
 func (v *View) cut(f vfs.File, x extent, pos, end, maxBytes int64, atLeastOne bool) (int64, error) {
+	// Kafka cuts in the midst of a batch, and its clients throw the part away. Whole batches cost a search here, which the
+	// reader's next turn then does without.
 	limit := pos + maxBytes
 	if x.last && len(v.marks) > 0 && v.marks[0].pos <= limit {
 		if at := v.marks[floorMark(v.marks, func(m mark) bool { return m.pos <= limit })].pos; at > pos {

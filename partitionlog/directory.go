@@ -74,6 +74,7 @@ type directory struct {
 	unsynced bool
 }
 
+// open, rename and remove hold the path still, but do not exclude each other.
 func (d *directory) open(id fileID, flag int) (vfs.File, error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -130,7 +131,7 @@ func (d *directory) sync() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.unsynced {
-		return nil
+		return nil // most flushes end here
 	}
 	if err := errors.Join(d.fs.SyncDir(d.path), d.fs.SyncDir(filepath.Dir(d.path))); err != nil {
 		return syncError{err}

@@ -53,6 +53,7 @@ func (c *FileCache) closeOne() bool {
 		c.hand = (c.hand + 1) % len(c.open)
 		s := c.open[c.hand]
 		c.mu.Unlock()
+		// Waiting for the lock might be waiting for a disk, or for ourselves: the opener holds the lock of its own slot.
 		if s.used.Swap(false) || !s.mu.TryLock() {
 			continue
 		}

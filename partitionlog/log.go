@@ -26,6 +26,7 @@ type Log struct {
 
 	content
 
+	// What is under way; see Busy.
 	outstanding int   // appends staged and not done
 	flushing    int   // Flush jobs not done
 	exclusive   bool  // a truncation, close or deletion is under way, or has ended the log
@@ -159,7 +160,7 @@ func (l *Log) Segments() int { return len(l.segments) }
 // Dir is the path of the directory.
 func (l *Log) Dir() string { return l.dir.file("") }
 
-// TopicPartition is the partition that this is the log of.
+// TopicPartition gives the name that the directory bears until Delete.
 func (l *Log) TopicPartition() model.TopicPartition { return l.tp }
 
 // TopicID is the incarnation of the topic.

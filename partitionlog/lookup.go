@@ -16,6 +16,7 @@ import (
 func (v *View) OffsetForTime(timestampMs int64, limit model.Offset) (Found, bool, error) {
 	for i := max(0, segmentAt(v.segments, v.LogStart)); i < len(v.segments); i++ {
 		x := v.extent(i)
+		// The greatest timestamp may be of a batch that is staged and not in this view. Then nothing is found below.
 		if x.size == 0 || x.index.greatest().timestampMs < timestampMs {
 			continue
 		}
@@ -80,6 +81,7 @@ func (v *View) firstAfter(x extent, timestampMs int64) (r Found, ok bool, err er
 			if err != nil {
 				return err
 			}
+			// Only the batch that has the record is read whole, and decompressed.
 			if b.view.MaxTimestamp() >= timestampMs {
 				if r, ok, err = firstRecord(s, b, timestampMs, v.LogStart); err != nil {
 					return err

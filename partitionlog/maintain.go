@@ -5,9 +5,11 @@ import "troupe/internal/model"
 // maintenance moves the recovery point and writes index entries in the background. One job is under way at a time.
 //
 // Bytes are counted over the life of the Log: what is dirty has been written and is behind the recovery point.
+//
+// Invariants: synced <= appended <= staged; due rises by offset, and each is at most the staged end when it is added.
 type maintenance struct {
 	underWay bool
-	due      []snapshot // rising by offset
+	due      []snapshot
 	staged   int64
 	appended int64
 	synced   int64
@@ -63,6 +65,7 @@ func (l *Log) maintain(nowMs int64) *Job {
 	if m.underWay || l.retaining || len(l.segments) == 0 {
 		return nil
 	}
+	// Retention renames the files that a task would open by name, so the two take turns.
 	l.checkpointIfDirty(nowMs)
 	t, kind := l.maintainTask()
 	if t == nil {
@@ -76,6 +79,7 @@ func (l *Log) maintain(nowMs int64) *Job {
 // maintainTask collects what is to be written now; nil for nothing.
 func (l *Log) maintainTask() (*maintainTask, Kind) {
 	m := &l.maintenance
+	// The producers were copied when their offset was staged. Its batches have to be in the file before it is synced.
 	ready := 0
 	for ready < len(m.due) && m.due[ready].at <= l.end {
 		ready++
@@ -93,6 +97,7 @@ func (l *Log) maintainTask() (*maintainTask, Kind) {
 			t.staleSnapshot = l.snapshot
 		}
 		kind = KindFsync
+	// Without a recovery point the entries are only moved out of memory, and nothing is synced.
 	case last.written && last.index.unwritten() >= l.env.Index.block():
 		t.segments = []segmentWork{{segment: last, block: last.index.block()}}
 	case !l.epochsDirty || l.creation != creationDone:

@@ -54,6 +54,7 @@ func (t *maintainTask) run() error {
 			return err
 		}
 	}
+	// Last, so that a kill at any moment leaves one that is whole.
 	if t.staleSnapshot != model.NoOffset {
 		return t.dir.remove(fileID{offset: t.staleSnapshot, suffix: suffixSnapshot})
 	}
@@ -102,6 +103,7 @@ func (t *maintainTask) done(l *Log, err error) {
 	m := &l.maintenance
 	m.underWay = false
 	if err != nil {
+		// Blocks and snapshots that were not marked as written are taken again.
 		l.epochsDirty = l.epochsDirty || t.epochsDue
 		l.failedBackground(err)
 		return

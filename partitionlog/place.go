@@ -11,6 +11,7 @@ func (ld *loader) readEpochs() (err error) {
 	if ld.epochsDirty {
 		return nil // given by the log that is truncated
 	}
+	// The file is replaced with care, but a disk may lose it all the same, and every batch bears its epoch.
 	name := ld.dir.file(checkpoint.LeaderEpochs)
 	ld.epochs, err = checkpoint.ReadEpochs(ld.env.FS, name)
 	if errors.As(err, new(*checkpoint.FormatError)) {
@@ -39,8 +40,10 @@ func (ld *loader) place() {
 		ld.size = ld.segments[len(ld.segments)-1].size
 	}
 	ld.start, ld.next, ld.visible = start, ld.end, len(ld.segments)
+	// A checkpoint may be of a log that was longer, before a power cut, or of one that began earlier.
 	ld.hw = min(max(ld.params.HighWatermark, start), ld.end)
 	ld.recovered = min(max(ld.trusted, first), ld.end)
+	// A clean stop that left damage was none.
 	if ld.params.Clean && ld.report.Reason != nil {
 		ld.recovered = min(max(ld.params.RecoveryPoint, first), ld.end)
 	}

@@ -42,13 +42,15 @@ func (c *cursors) remember(m mark) {
 	c.next++
 }
 
-// addMark notes where a batch begins. Views share the array, so a full one is left to them.
+// addMark notes where a batch begins. Views share the array, so a full one is left to them, and the later half of it is
+// copied: that is 16 bytes an append.
 func (l *Log) addMark(m mark) {
 	if len(l.marks) == cap(l.marks) {
 		most := mostMarks
 		if l.env.Index.scarce() {
 			most = fewMarks
 		}
+		// A partition with little traffic pays for a few marks only.
 		size := min(max(2*cap(l.marks), firstMarks), most)
 		l.setMarks(append(make([]mark, 0, size), l.marks[max(0, len(l.marks)-size/2):]...))
 	}

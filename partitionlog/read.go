@@ -45,6 +45,7 @@ func (v *View) Read(from, upTo model.Offset, maxBytes int, atLeastOne bool) (Reg
 			"offset %d is not between the log's start %d and end %d", from, v.LogStart, v.LogEnd)}
 	}
 	upTo = min(upTo, v.LogEnd)
+	// Compaction may have removed the end of a segment, so that the offset is found in the next one.
 	for i := max(0, segmentAt(v.segments, from)); from < upTo && i < len(v.segments); i++ {
 		r, err := v.readExtent(v.extent(i), from, upTo, int64(maxBytes), atLeastOne)
 		if err != nil || r.Len > 0 {
@@ -102,6 +103,7 @@ func (v *View) locate(f vfs.File, x extent, o model.Offset) (int64, error) {
 	case o >= x.end:
 		return x.size, nil
 	}
+	// At the end every batch has its mark: consumers that keep up, the high watermark and replicas are found here.
 	if x.last && len(v.marks) > 0 && v.marks[0].offset <= o {
 		return v.marks[floorMark(v.marks, func(m mark) bool { return m.offset <= o })].pos, nil
 	}

@@ -28,11 +28,14 @@ func (ld *loader) loadSegments() error {
 		if err != nil {
 			return err
 		}
+		// The kernel writes files back in any order: after a power cut this segment may lack its end while the next one
+		// is there, each without a damaged batch.
 		if whole && !last && ld.end < ld.bases[i+1] && ld.bases[i+1] > trusted && !ld.synced(ld.bases[i+1]) {
 			ld.damage(&CorruptionError{File: s.file.id.String(), Pos: s.size, Offset: ld.end, Reason: "its end was lost"})
 			whole = false
 		}
 		if !whole {
+			// It grows from here on, as the last one that is left.
 			s.saved = false
 			return ld.dropAfter(i)
 		}
@@ -49,6 +52,7 @@ func (ld *loader) openSegment(base model.Offset) (*segment, error) {
 		return nil, err
 	}
 	s.size = info.Size()
+	// The file's time stands for both: of its creation no file system tells reliably.
 	s.roll.createdMs, s.roll.jitterMs = info.ModTime().UnixMilli(), jitter(ld.cfg, ld.tp, base)
 	s.roll.modifiedMs = s.roll.createdMs
 	if n := ld.sizeOf(base, suffixTxnIndex); n > 0 {
@@ -90,6 +94,7 @@ func (ld *loader) readSegment(s *segment, trusted model.Offset, last bool) (whol
 		return false, err
 	}
 	if last && from > 0 {
+		// Only the active segment is asked for its age, and the walk does not come by its first batch.
 		if err := s.readFirst(f); err != nil {
 			return false, err
 		}
@@ -101,6 +106,8 @@ func (ld *loader) readSegment(s *segment, trusted model.Offset, last bool) (whol
 		return false, err
 	}
 	if damage != nil {
+		// The cut is synced before anything is appended: undone by a power cut, it would bring back sound batches of a
+		// history that is given up, right behind new ones.
 		ld.damage(damage)
 		ld.report.TruncatedBytes += s.size - sc.pos
 		ld.total -= s.size - sc.pos
@@ -113,6 +120,7 @@ func (ld *loader) readSegment(s *segment, trusted model.Offset, last bool) (whol
 		return false, err
 	}
 	if !last && damage == nil {
+		// No job would come by a sealed segment again, so its entries are written here.
 		s.index.seal()
 		block := s.index.block()
 		if err := block.write(true); err != nil {
@@ -131,6 +139,7 @@ func (ld *loader) walk(s *segment, sc *scanner, trusted model.Offset) (damage, e
 		case errors.Is(err, io.EOF):
 			return nil, nil
 		case errors.Is(err, batch.ErrOldMagic) && sc.pos == 0:
+			// A segment that begins so is an old one. Elsewhere the magic byte is garbage like any other.
 			return nil, err
 		case isCorrupt(err):
 			return err, nil
@@ -146,6 +155,7 @@ func (ld *loader) walk(s *segment, sc *scanner, trusted model.Offset) (damage, e
 		if b.pos == 0 {
 			s.roll.firstMs = timestamp
 		}
+		// The same rule as in Log.stage: entries are where an append would have made them.
 		entry := s.roll.sinceEntry > ld.cfg.IndexIntervalBytes
 		if entry {
 			s.roll.sinceEntry = 0

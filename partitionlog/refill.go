@@ -50,6 +50,7 @@ func (ld *loader) refill(before model.Offset) error {
 		if err != nil {
 			return err
 		}
+		// Most producers are complete after the first window. It grows so that a few large batches cost few searches.
 		for window := int64(refillWindow); end > 0; window *= 4 {
 			if ld.producers.WindowsComplete() || headers <= 0 || bytes <= 0 {
 				return nil

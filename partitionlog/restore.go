@@ -22,6 +22,7 @@ func (ld *loader) restoreProducers() error {
 		sound := false
 		if o <= min(ld.end, ld.replayFrom) && ld.snapshot == model.NoOffset {
 			data, err := readAll(ld.env.Files, ld.dir, id)
+			// An empty or torn file is no error: snapshots are not synced.
 			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, io.ErrUnexpectedEOF) {
 				return err
 			}
@@ -40,6 +41,7 @@ func (ld *loader) restoreProducers() error {
 			ld.dir.named()
 		}
 	}
+	// Older batches first: they fit into a window only in front of what is there.
 	if err := ld.refill(from); err != nil {
 		return err
 	}
@@ -47,6 +49,7 @@ func (ld *loader) restoreProducers() error {
 		return err
 	}
 	ld.producers.HighWatermark(ld.hw)
+	// A snapshot that was removed must not come back: it would vouch for batches that are yet to be written.
 	return ld.dir.sync()
 }
 
@@ -60,6 +63,7 @@ func (ld *loader) replay(from model.Offset) error {
 			return err
 		}
 		entries := kept
+		// A batch that holds the offset is replayed whole; the snapshot cannot have it, since it stands between batches.
 		start, err := s.index.floorOffset(max(from, s.base))
 		if err != nil {
 			return err
@@ -84,6 +88,7 @@ func (ld *loader) replay(from model.Offset) error {
 // replayBatch adds the entry of the transaction index that a batch makes.
 func (ld *loader) replayBatch(sc *scanner, b found, entries []byte) ([]byte, error) {
 	v := b.view
+	// A header tells all about a batch of data; what a marker decides stands in its record.
 	if v.Control() && v.ProducerID() >= 0 {
 		var err error
 		if v, err = sc.whole(b); err != nil {
@@ -120,6 +125,7 @@ func (ld *loader) setTxnIndex(s *segment, entries []byte, kept int) error {
 	if int64(len(entries)) == s.txnIndex.size && len(entries) == kept {
 		return nil
 	}
+	// Written whole and synced: the next recovery keeps the entries before its snapshot unseen.
 	s.txnIndex = txnAppender{size: int64(len(entries))}
 	id := fileID{offset: s.base, suffix: suffixTxnIndex}
 	if len(entries) == 0 {

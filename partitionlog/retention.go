@@ -39,6 +39,7 @@ func (l *Log) expired(nowMs int64) int {
 		if end > l.hw || active && (s.size == 0 || l.outstanding > 0) {
 			return i
 		}
+		// The active segment goes only when it holds records, and none is on its way to it: it is sealed first.
 		keep := true
 		if l.cfg.DeleteOld {
 			if l.cfg.RetentionBytes >= 0 && excess >= s.size {
@@ -49,6 +50,7 @@ func (l *Log) expired(nowMs int64) int {
 				keep = false
 			}
 		}
+		// Records below the log start go under every policy, but the last segment stays to hold the log's end.
 		if keep && (active || end > l.start) {
 			return i
 		}
@@ -75,6 +77,7 @@ type retentionTask struct {
 
 func (t *retentionTask) run() error {
 	if t.next != nil {
+		// It is durable before the first of the others goes: a directory without segments is a log that begins at 0.
 		if _, err := t.next.file.pin(useCreate); err != nil {
 			return err
 		}
@@ -103,6 +106,7 @@ func (t *retentionTask) done(l *Log, err error) {
 		l.failedBackground(err)
 		return
 	}
+	// Views that were made before hold the old array and may read the renamed files until they are unlinked.
 	n := len(t.segments)
 	for _, s := range t.segments {
 		l.total -= s.size

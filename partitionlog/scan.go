@@ -88,11 +88,13 @@ func (s *scanner) next(checkFrom model.Offset) (found, error) {
 	case s.small:
 		window = smallWindow
 	}
+	// The header is read with what follows it, as far as the window goes: often that is the whole batch, or several.
 	head, err := s.load(batch.HeaderSize, window)
 	if err != nil {
 		return found{}, err
 	}
 	size, err := batch.Size(head)
+	// A length that goes beyond the file is a torn write, or garbage. It is found out before anything is allocated.
 	if err == nil && int64(size) > s.end-s.pos {
 		err = batch.ErrIncomplete
 	}

@@ -46,6 +46,8 @@ const (
 
 // pin gives the open file until unpin. ErrStale says that the file was deleted.
 func (s *slot) pin(u use) (vfs.File, error) {
+	// An open file is pinned without a lock. The mark of use is looked at before it is set, since a write would take the
+	// cache line from the other readers.
 	for {
 		n := s.pins.Load()
 		if n == closed {

@@ -58,6 +58,7 @@ func (l *Log) stage(v batch.View, p *produced, nowMs int64) (Staged, *Job, error
 	if pos == 0 {
 		s.roll.firstMs = timestamp
 	}
+	// The batch is not counted yet, so a segment's first batch never has an entry: position 0 is implied.
 	entry := s.roll.sinceEntry > l.cfg.IndexIntervalBytes
 	if entry {
 		s.roll.sinceEntry = 0
@@ -68,6 +69,8 @@ func (l *Log) stage(v batch.View, p *produced, nowMs int64) (Staged, *Job, error
 	s.size += size
 	l.total += size
 	l.maintenance.staged += size
+	// From here on memory is ahead of the file. If the write fails the log is poisoned and read anew, so nothing of this
+	// has to be taken back.
 	l.assignEpoch(v.LeaderEpoch(), base)
 	j.txn = l.remember(v, p, s)
 	l.next = last + 1

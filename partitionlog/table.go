@@ -76,6 +76,7 @@ func (t *table) written(n int, keepSample bool) (grown int) {
 		}
 	}
 	t.onDisk += n / t.width
+	// Snapshots of the struct still search the old array.
 	t.tail = append([]byte(nil), t.tail[n:]...)
 	return cap(t.tail) + cap(t.sample) - before
 }
@@ -96,6 +97,7 @@ func (t *table) floorInMemory(target int64, k key) (e entry, ok, done bool) {
 
 // floorOnDisk searches the entries in the file.
 func (t *table) floorOnDisk(f vfs.File, target int64, k key) (e entry, ok bool, err error) {
+	// The sample covers the first blocks. Beyond it single entries are read, a dozen for the largest index.
 	block := max(0, floorIn(t.sample, t.width, target, k))
 	blocks := (t.onDisk + blockEntries - 1) / blockEntries
 	if sampled := len(t.sample) / t.width; block == sampled-1 || sampled == 0 {

@@ -17,6 +17,7 @@ func (l *Log) TruncateTo(o model.Offset) *Job {
 	if o >= l.end {
 		return nil
 	}
+	// The file of the first segment would say that the log begins earlier than it does.
 	if len(l.segments) == 0 || o <= l.segments[0].base {
 		return l.Reset(o)
 	}

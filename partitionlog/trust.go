@@ -60,6 +60,7 @@ func (ld *loader) takeIndexes(s *segment) bool {
 	if offsets < 0 || offsets%offsetEntrySize != 0 || times < timeEntrySize && s.size > 0 || times%timeEntrySize != 0 {
 		return false
 	}
+	// Reading all entries of all old segments would cost what recovery points are there to save.
 	x.offsets.onDisk, x.times.onDisk = int(offsets/offsetEntrySize), int(times/timeEntrySize)
 	if !x.lastEntriesSound(s.size) {
 		x.offsets.onDisk, x.times.onDisk = 0, 0
@@ -112,6 +113,8 @@ func (ld *loader) trustedEntries(f vfs.File, s *segment, trusted model.Offset) (
 		}
 		return 0, nil
 	}
+	// Entries from the point on are made anew with the batches that are checked: before the power failed they may have
+	// been of others.
 	before := int64(min(trusted-s.base, math.MaxInt32))
 	n := sound(offsets, offsetEntrySize, keyOffset, keyPos, func(e []byte) bool {
 		return keyOffset(e) < before && keyPos(e) < s.size

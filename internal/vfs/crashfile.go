@@ -63,6 +63,7 @@ func (f *crashFile) WriteAt(p []byte, off int64) (int, error) {
 func (f *crashFile) WriteVectorAt(bufs [][]byte, off int64) (int64, error) { return f.write(bufs, off) }
 
 func (f *crashFile) write(bufs [][]byte, off int64) (int64, error) {
+	// The caller may use its buffers again, while the edit is kept until the next sync.
 	data := slices.Concat(bufs...)
 	fault := f.fs.begin(Call{Op: OpWrite, Name: f.name, Off: off, Len: int64(len(data))})
 	f.fs.mu.Lock()
@@ -74,6 +75,7 @@ func (f *crashFile) write(bufs [][]byte, off int64) (int64, error) {
 	if err != nil {
 		data = data[:min(max(fault.Bytes, 0), int64(len(data)))]
 	}
+	// Like a kernel: what fits is written, and the rest fails.
 	if room := f.room(off, len(data)); room < len(data) {
 		data, err = data[:room], syscall.ENOSPC
 	}

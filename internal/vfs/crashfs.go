@@ -97,6 +97,7 @@ func (c *CrashFS) CutAfter(n int) {
 func (c *CrashFS) Crash() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// Handles of before are told by their life.
 	c.life++
 	c.off, c.cutAfter = false, -1
 	c.root.crash(c.random)
@@ -106,6 +107,7 @@ func (c *CrashFS) Crash() {
 func (c *CrashFS) begin(call Call) Fault {
 	c.mu.Lock()
 	hook := c.hook
+	// The call that meets the cut may have got to the disk in part.
 	if !c.off && c.cutAfter > 0 {
 		if c.cutAfter--; c.cutAfter == 0 {
 			c.off = true
@@ -239,6 +241,7 @@ func (c *CrashFS) Rename(oldName, newName string) error {
 	if n == nil {
 		return &os.LinkError{Op: "rename", Old: oldName, New: newName, Err: fs.ErrNotExist}
 	}
+	// Both names change in one entry of a journal.
 	if from == to {
 		from.set(map[string]*crashNode{oldBase: nil, newBase: n})
 		return nil

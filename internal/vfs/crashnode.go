@@ -83,6 +83,7 @@ func applyEdit(data []byte, e edit) []byte {
 	case int64(len(data)) < end:
 		data = append(data, make([]byte, end-int64(len(data)))...)
 	case e.truncate:
+		// Without the capacity, so that growing again brings zeros and not what was cut off.
 		data = data[:end:end]
 	}
 	copy(data[min(e.off, int64(len(data))):], e.data)
@@ -102,6 +103,7 @@ func (n *crashNode) crash(r *rand.Rand) {
 		n.crashFile(r)
 		return
 	}
+	// Names are journaled in order, so that a prefix of the changes is what the disk has.
 	n.syncNames(r.IntN(len(n.changes) + 1))
 	n.changes = nil
 	n.names = maps.Clone(n.durableNames)
@@ -133,9 +135,11 @@ func (n *crashNode) crashFile(r *rand.Rand) {
 		}
 		n.edits = nil
 	}
+	// The two must not share bytes: what is written next is not durable.
 	n.data = slices.Clone(n.durable)
 }
 
+// loseSectors puts back what was there before, or zeros where the file has only grown.
 func loseSectors(r *rand.Rand, data, before []byte, e edit) {
 	for at := e.off / sector * sector; at < e.off+int64(len(e.data)); at += sector {
 		if r.IntN(3) > 0 {

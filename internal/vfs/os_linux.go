@@ -24,6 +24,7 @@ func (f *osFile) WriteVectorAt(bufs [][]byte, off int64) (int64, error) {
 		if n == 0 && len(bufs[0]) > 0 {
 			return done, f.fail("pwritev", io.ErrShortWrite)
 		}
+		// A full disk writes what fits and reports the error to the next call.
 		done += int64(n)
 		bufs = skip(bufs, n)
 	}
@@ -73,6 +74,7 @@ func eof(n, want int) error {
 	return nil
 }
 
+// Sync leaves out what fsync writes beyond data and size, such as the time of the last change.
 func (f *osFile) Sync() error {
 	for {
 		err := unix.Fdatasync(int(f.fd))
@@ -85,6 +87,7 @@ func (f *osFile) Sync() error {
 	}
 }
 
+// Allocate keeps the size, which readers and recovery go by; Kafka's preallocation shows as zeros at the end of a file.
 func (f *osFile) Allocate(size int64) error {
 	err := unix.Fallocate(int(f.fd), unix.FALLOC_FL_KEEP_SIZE, 0, size)
 	if err == nil || errors.Is(err, unix.EOPNOTSUPP) {

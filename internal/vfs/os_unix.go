@@ -17,6 +17,7 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
+// lock uses flock, which ends with the descriptor: a lock of fcntl would end when any handle of the file is closed.
 func lock(f *os.File) error {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
@@ -31,5 +32,6 @@ func usage(dir string) (total, free int64, err error) {
 		return 0, 0, &os.PathError{Op: "statfs", Path: dir, Err: err}
 	}
 	block := int64(s.Bsize)
+	// What root may use beyond that is not for us.
 	return int64(s.Blocks) * block, int64(s.Bavail) * block, nil
 }
