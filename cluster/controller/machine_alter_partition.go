@@ -32,7 +32,19 @@ func newISR(asked kmsg.AlterPartitionRequestTopicPartition) proposedISR {
 }
 
 // alterPartition lets a leader change its ISR. Checks come in the order of facts/replication.md 6.
-// Errors: 3, 41, 42, 74, 95, 100, 107, 108 for a partition; 77, 102 for the whole.
+//
+// Versions 2 and 3, between brokers and controllers only: 3 brings the members' broker epochs (KIP-903).
+//
+// Errors of the whole: 77 the sender's epoch is stale, 102 it is not registered. Of a partition:
+//
+//	3   there is no such partition
+//	41  the sender knows a later state than this controller
+//	42  the sender does not lead; the ISR lacks it, repeats a member or has a stranger; a recovery that cannot be
+//	74  the sender's leader epoch is over
+//	95  its partition epoch is
+//	100 there is no such topic
+//	107 a member is fenced, stopping, or another incarnation
+//	108 done, and with it a reassignment that made another broker the leader
 func (m *Machine) alterPartition(r *kmsg.AlterPartitionRequest) outcome {
 	resp := reply[*kmsg.AlterPartitionResponse](r)
 	sender := model.BrokerID(r.BrokerID)

@@ -13,7 +13,17 @@ import (
 )
 
 // registerBroker takes in an incarnation of a broker, fenced until its metadata has caught up with the registration.
-// Errors: 35 finalized features it cannot run, 42 directories, 101 id in use by a live broker, 104 another cluster.
+//
+// Versions 0 to 4, between brokers and controllers only: 2 brings directories (KIP-858), 3 the epoch that a clean stop left
+// behind (KIP-966).
+//
+// Errors:
+//
+//	35  it cannot run a finalized feature at its level
+//	42  it has no directories, one of them twice, or one of another broker
+//	101 a live broker has the id
+//	104 it belongs to another cluster
+//	119 it is migrating from ZooKeeper
 func (m *Machine) registerBroker(at At, r *kmsg.BrokerRegistrationRequest) outcome {
 	resp := reply[*kmsg.BrokerRegistrationResponse](r)
 	resp.BrokerEpoch = -1
@@ -102,7 +112,7 @@ func (m *Machine) registered(id model.BrokerID, epoch model.BrokerEpoch) (*image
 	return b, nil
 }
 
-// unregisterBroker forgets a broker for good. Error: 102.
+// unregisterBroker forgets a broker for good. Version 0. Error: 102 it is not registered.
 func (m *Machine) unregisterBroker(r *kmsg.UnregisterBrokerRequest) outcome {
 	resp := reply[*kmsg.UnregisterBrokerResponse](r)
 	b, ok := m.current.Broker(model.BrokerID(r.BrokerID))
@@ -115,7 +125,8 @@ func (m *Machine) unregisterBroker(r *kmsg.UnregisterBrokerRequest) outcome {
 	return outcome{append(records, m.leave(b.ID)...), resp}
 }
 
-// registerController takes in an incarnation of a controller (KIP-919). Error: 35 below the metadata.version for it.
+// registerController takes in an incarnation of a controller (KIP-919). Version 0, between controllers only.
+// Error: 35 below the metadata.version for it.
 func (m *Machine) registerController(r *kmsg.ControllerRegistrationRequest) outcome {
 	resp := reply[*kmsg.ControllerRegistrationResponse](r)
 	if m.level() < record.ControllerRegistrations {

@@ -14,7 +14,15 @@ import (
 )
 
 // incrementalAlterConfigs changes single keys (KIP-339); each resource is answered on its own.
-// Errors: 3 no such topic, 40 and 42 as the rules say, 42 repeats and nulls, 102 no such broker.
+//
+// Versions 0 and 1, which differ in framing only.
+//
+// Errors of a resource:
+//
+//	3   the topic does not exist
+//	40  a topic's key or value is wrong; min.insync.replicas for one broker, or removed for all, while ELR is on
+//	42  a broker's key or value is wrong; a resource or key is named twice; a value is null; the kind is unknown
+//	102 the broker is not registered
 func (m *Machine) incrementalAlterConfigs(r *kmsg.IncrementalAlterConfigsRequest) outcome {
 	resp := reply[*kmsg.IncrementalAlterConfigsResponse](r)
 	var records []record.Record
@@ -40,7 +48,8 @@ func (m *Machine) incrementalAlterConfigs(r *kmsg.IncrementalAlterConfigsRequest
 	return outcome{append(records, m.consequences(records)...), resp}
 }
 
-// alterConfigs replaces all keys of a resource (the older request). Errors are those of incrementalAlterConfigs.
+// alterConfigs replaces all keys of a resource: who uses it must know them all. Versions 0 to 2, which differ in framing
+// only. Errors are those of incrementalAlterConfigs.
 func (m *Machine) alterConfigs(r *kmsg.AlterConfigsRequest) outcome {
 	resp := reply[*kmsg.AlterConfigsResponse](r)
 	var records []record.Record

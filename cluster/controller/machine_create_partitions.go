@@ -11,7 +11,17 @@ import (
 )
 
 // createPartitions adds partitions to topics; those that a topic has stay as they are.
-// Errors: 3 no such topic, 37 not more than there are, 38 not enough brokers, 39 assignment, 42 repeats, 44 too many.
+//
+// Versions 0 to 3, which differ in framing and throttling only.
+//
+// Errors of a topic:
+//
+//	3  it does not exist
+//	37 the count is not more than there are
+//	38 the topic's replication factor is more than there are brokers
+//	39 the assignment has another length than the increase, or is wrong as in CreateTopics
+//	42 the topic is named twice
+//	44 the request asks for more than 10,000 partitions; Kafka 4.3.1 fails with -1 there
 func (m *Machine) createPartitions(r *kmsg.CreatePartitionsRequest) outcome {
 	resp := reply[*kmsg.CreatePartitionsResponse](r)
 	room := partitionsMax

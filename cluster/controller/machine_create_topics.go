@@ -24,7 +24,19 @@ type newTopic struct {
 }
 
 // createTopics answers each topic on its own; those that fail do not keep the others from being made.
-// Errors: 17 name, 36 exists, 37 and 38 counts, 39 assignment, 40 config, 42 contradictions and repeats, 44 too many.
+//
+// Versions 2 to 7: from 5 on the reply has counts and configs (KIP-525), from 7 on the topic's id (KIP-516).
+//
+// Errors of a topic:
+//
+//	17 the name is malformed, or collides with another's
+//	36 it exists
+//	37 the number of partitions is 0 or less than -1
+//	38 so is the replication factor, or it is more than there are brokers
+//	39 the assignment is incomplete, repeats a broker, or names an unknown one
+//	40 a config is null, unknown or out of range
+//	42 the topic is named twice, or has counts beside an assignment; or it is the metadata log
+//	44 the request asks for more than 10,000 partitions in all
 func (m *Machine) createTopics(r *kmsg.CreateTopicsRequest) outcome {
 	resp := reply[*kmsg.CreateTopicsResponse](r)
 	tooMany := m.askedPartitions(r) > partitionsMax

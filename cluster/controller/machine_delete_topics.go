@@ -36,7 +36,15 @@ func (d deletion) failure(err error) kmsg.DeleteTopicsResponseTopic {
 
 // deleteTopics removes topics with their configs. Brokers delete the data when they see the record; there is no state in
 // between, and a topic of the same name can be created at once, with another id.
-// Errors: 3 no such name, 42 repeats and contradictions, 73 switched off (42 before version 3), 100 no such id.
+//
+// Versions 1 to 6: 6 names topics by id too (KIP-516).
+//
+// Errors of a topic:
+//
+//	3   nobody has that name
+//	42  it is named twice, or by name and id, or not at all; before version 3, deletion is switched off
+//	73  deletion is switched off (delete.topic.enable)
+//	100 nobody has that id
 func (m *Machine) deleteTopics(r *kmsg.DeleteTopicsRequest) outcome {
 	resp := reply[*kmsg.DeleteTopicsResponse](r)
 	list := deletions(r)

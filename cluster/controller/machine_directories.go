@@ -101,8 +101,11 @@ func (m *Machine) leaveDirectories(id model.BrokerID, failed func(model.Director
 	return records
 }
 
-// assignDirectories notes in which of its directories a broker keeps replicas (KIP-858).
-// Errors: 3 not a replica or no such partition, 77, 100, 102.
+// assignDirectories notes in which of its directories a broker keeps replicas (KIP-858). Version 0, between brokers and
+// controllers only.
+//
+// Errors of the whole: 77 the sender's epoch is stale, 102 it is not registered. Of a partition: 3 there is no such
+// partition, 6 the sender has no replica of it, 100 there is no such topic.
 func (m *Machine) assignDirectories(r *kmsg.AssignReplicasToDirsRequest) outcome {
 	resp := reply[*kmsg.AssignReplicasToDirsResponse](r)
 	broker := model.BrokerID(r.BrokerID)

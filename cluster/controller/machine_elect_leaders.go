@@ -12,7 +12,17 @@ import (
 )
 
 // electLeaders elects on demand (KIP-460): type 0 the preferred leaders, 1 any live replica where nobody leads.
-// Asked for everything, partitions that need no election are left out. Errors: 3, 42, 80, 83, 84.
+// Asked for everything, partitions that need no election are left out.
+//
+// Versions 0 to 2: 0 knows the preferred election only.
+//
+// Errors of a partition:
+//
+//	3  there is no such topic or partition
+//	42 the type is unknown, which fails the whole as well
+//	80 the preferred leader is not alive or not in the ISR
+//	83 no replica is alive
+//	84 the preferred leader leads already; for type 1, anybody leads
 func (m *Machine) electLeaders(r *kmsg.ElectLeadersRequest) outcome {
 	resp := reply[*kmsg.ElectLeadersResponse](r)
 	unclean := r.ElectionType == 1

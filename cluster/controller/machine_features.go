@@ -36,7 +36,12 @@ var needs = map[string]record.MetadataVersion{
 }
 
 // updateFeatures finalizes levels, all of them or none.
-// Of a feature named twice the last counts. Error: 95 a level that cannot be.
+// Of a feature named twice the last counts.
+//
+// Versions 0 to 2: 0 has a flag for downgrades, 1 the kinds of them and validation (KIP-778), 2 no result a feature.
+//
+// Error: 95, with the reason, when a level is negative, unknown to this node or to a registered broker, lower than the
+// finalized one without leave, or in need of a higher metadata.version.
 func (m *Machine) updateFeatures(r *kmsg.UpdateFeaturesRequest) outcome {
 	resp := reply[*kmsg.UpdateFeaturesResponse](r)
 	var records []record.Record

@@ -14,7 +14,9 @@ import (
 const producerIDBlock = 1000
 
 // allocateProducerIDs gives a block to a broker. What the broker has not used when it stops is never used.
-// Errors: 77 stale epoch, 102 not registered, -1 when all 2^63 ids are given out.
+// Version 0, between brokers and controllers only.
+//
+// Errors: 77 the broker's epoch is stale, 102 it is not registered, -1 all 2^63 ids are given out.
 func (m *Machine) allocateProducerIDs(r *kmsg.AllocateProducerIDsRequest) outcome {
 	resp := reply[*kmsg.AllocateProducerIDsResponse](r)
 	broker, epoch := model.BrokerID(r.BrokerID), model.BrokerEpoch(r.BrokerEpoch)

@@ -14,7 +14,15 @@ import (
 
 // alterReassignments moves replicas to a target, or back where the target is null (facts/replication.md 10). It only starts:
 // the new replicas fetch until they are in the ISR, and the leader's proposal of that ISR ends the move.
-// Errors: 3, 38 when the request forbids another replication factor, 39 target, 85 nothing to cancel.
+//
+// Versions 0 and 1: 1 can forbid another replication factor (KIP-860).
+//
+// Errors of a partition:
+//
+//	3  there is no such topic or partition
+//	38 the number of replicas changes, and may not
+//	39 the target is empty, repeats a broker or names an unknown one; or nobody from before could lead again
+//	85 there is nothing to take back
 func (m *Machine) alterReassignments(r *kmsg.AlterPartitionAssignmentsRequest) outcome {
 	resp := reply[*kmsg.AlterPartitionAssignmentsResponse](r)
 	resp.AllowReplicationFactorChange = r.AllowReplicationFactorChange
@@ -79,7 +87,8 @@ func (m *Machine) cancelReassignment(t *image.Topic, n int32, p *image.Partition
 	return c.record(), nil
 }
 
-// listReassignments lists the running ones of all topics, or of those named.
+// listReassignments lists the running ones of all topics, or of those named; what does not exist is not being moved.
+// Version 0. It has no errors of its own.
 func (m *Machine) listReassignments(r *kmsg.ListPartitionReassignmentsRequest) outcome {
 	resp := reply[*kmsg.ListPartitionReassignmentsResponse](r)
 	add := func(t *image.Topic, numbers []int32) {

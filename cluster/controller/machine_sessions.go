@@ -42,7 +42,10 @@ func (m *Machine) alive(at At, b *image.Broker) bool {
 }
 
 // heartbeat moves a broker between fenced, serving and stopping (facts/replication.md 8).
-// Errors: 77 stale epoch, 102 not registered.
+//
+// Versions 0 to 2, between brokers and controllers only: 1 brings failed directories (KIP-858), 2 cordoned ones (KIP-1066).
+//
+// Errors: 77 the epoch is that of an older registration, 102 there is none.
 func (m *Machine) heartbeat(at At, r *kmsg.BrokerHeartbeatRequest) outcome {
 	resp := reply[*kmsg.BrokerHeartbeatResponse](r)
 	b, err := m.registered(model.BrokerID(r.BrokerID), model.BrokerEpoch(r.BrokerEpoch))
