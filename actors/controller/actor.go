@@ -39,7 +39,12 @@ type Deps struct {
 type Actor struct {
 	deps  Deps
 	store *store
+	*term
+}
 
+// term is all that is known since the files were loaded. Answers of other actors carry the term that asked, and are
+// dropped in the next one.
+type term struct {
 	log     *partitionlog.Log // nil until loaded
 	raft    *quorum.Machine
 	machine *controller.Machine
@@ -55,17 +60,25 @@ type Actor struct {
 	complete     bool // everything that was committed before this start is applied
 	growth       quorum.Growth
 	checkpoint   checkpointing
+	ended        bool // nothing is done any more: the next term is due, or the process ends
 }
 
 // New makes the behavior.
 func New(d Deps) *Actor {
 	m := d.Config.Metadata
 	return &Actor{
-		deps: d, requests: map[controller.Token]*Request{},
+		deps: d,
 		store: &store{env: d.Dir.Env, path: filepath.Join(d.Dir.Path, metadataTopic.String()), now: d.Clock.Now, cfg: partitionlog.Config{
 			SegmentBytes: int64(m.SegmentBytes), SegmentMs: m.SegmentAge.Milliseconds(), IndexBytes: 10 << 20,
 			IndexIntervalBytes: 4096, RetentionMs: -1, RetentionBytes: -1,
 		}},
+	}
+}
+
+func (a *Actor) newTerm() *term {
+	d := a.deps
+	return &term{
+		requests: map[controller.Token]*Request{},
 		machine: controller.New(controller.Options{
 			NodeID: d.Config.NodeID, ClusterID: d.ClusterID, Random: rand.Reader, Rules: d.Rules,
 			Partitions: d.Config.Topics.Partitions, ReplicationFactor: int16(d.Config.Topics.ReplicationFactor),
@@ -77,26 +90,35 @@ func New(d Deps) *Actor {
 
 // loadDone is the metadata lane's answer to loading.
 type loadDone struct {
+	term  *term
 	found *loaded
 	err   error
 }
 
 // due is the tick of sessions and of checkpoints by age.
-type due struct{}
+type due struct{ term *term }
 
 // appliedImage says that this broker has applied an image, and with it what the replies wait for.
-type appliedImage struct{ replies []controller.Reply }
+type appliedImage struct {
+	term    *term
+	replies []controller.Reply
+}
+
+// reloadDue ends the rest that a full disk is given.
+type reloadDue struct{}
 
 func (*loadDone) MessageKind() string     { return "controller.loaded" }
 func (*due) MessageKind() string          { return "controller.due" }
 func (*appliedImage) MessageKind() string { return "controller.applied" }
+func (*reloadDue) MessageKind() string    { return "controller.reload-due" }
 
 // tickEvery paces the fencing of silent brokers and checkpoints by age.
 const tickEvery = 500 * time.Millisecond
 
 // Start loads what is on disk.
 func (a *Actor) Start(ctx *kit.Context) {
-	self, res := ctx.Self(), &loadDone{}
+	a.term = a.newTerm()
+	self, res := ctx.Self(), &loadDone{term: a.term}
 	o := quorum.Options{Self: a.self(), Log: func(text string) { a.deps.Log.Debug("raft", "text", text) }}
 	first := a.firstCheckpoint()
 	a.kraftVersion = first.KRaftVersion
@@ -148,43 +170,91 @@ func (a *Actor) Receive(ctx *kit.Context, m kit.Message) {
 	case *written:
 		a.wrote(ctx, m)
 	case *appliedImage:
-		a.answer(m.replies)
+		if m.term == a.term {
+			a.answer(m.replies)
+		}
 	case *checkpointed:
 		a.checkpointDone(ctx, m)
 	case *keptUp:
-		a.keptUp(m)
+		a.keptUp(ctx, m)
 	case *due:
-		a.tick(ctx)
-	case *Panic:
-		panic("asked to panic by a fault test")
+		if m.term == a.term && !a.ended {
+			a.tick(ctx)
+		}
+	case *reloadDue:
+		a.Start(ctx)
 	}
 	a.pump(ctx)
 }
 
 // Crashed sends everybody who waits to try again.
-func (a *Actor) Crashed(err error) {
+func (a *Actor) Crashed(err error) { a.end(err) }
+
+// Stopped does the same at the end of the broker.
+func (a *Actor) Stopped(*kit.Context) { a.end(kit.ErrStopped) }
+
+// end closes the term. What it still had on the metadata lane runs before the next one loads: the lane keeps the order.
+func (a *Actor) end(err error) {
+	if a.term == nil {
+		return
+	}
+	a.ended = true
 	for _, r := range a.early {
 		r.Fail(err)
 	}
 	for _, r := range a.requests {
 		r.Fail(err)
 	}
+	a.early, a.requests = nil, nil
+	if a.log != nil {
+		a.log.Abandon()
+		a.log, a.raft = nil, nil
+	}
+}
+
+// restFor is how long a full disk is left alone; requests are refused meanwhile.
+const restFor = time.Second
+
+// fail ends the term after an error of the disk. What the files hold is taken up again when there is room; any other
+// error ends the process.
+func (a *Actor) fail(ctx *kit.Context, err error) {
+	a.end(err)
+	if partitionlog.SyncFailed(err) || !partitionlog.Passes(err) {
+		a.deps.Fatal(err)
+		return
+	}
+	a.deps.Log.Error("metadata cannot be written, it is tried again", "err", err, "in", restFor)
+	ctx.After(restFor, &reloadDue{})
 }
 
 func (a *Actor) loaded(ctx *kit.Context, m *loadDone) {
-	if m.err != nil {
+	switch {
+	case m.term != a.term:
+		if m.found != nil {
+			m.found.log.Abandon()
+		}
+		return
+	case m.err != nil && a.deps.Source.Image().Offset >= 0:
+		a.fail(ctx, m.err) // this node has served: it waits for room
+		return
+	case m.err != nil:
+		a.end(m.err)
 		a.deps.Fatal(m.err)
 		return
 	}
 	a.log, a.raft = m.found.log, m.found.raft
 	a.editor = m.found.image.Edit()
-	a.applied = a.deps.Source.Image()
+	a.applied = m.found.image
 	a.checkpoint.last = m.found.image.Offset + 1
-	ctx.After(tickEvery, &due{})
+	ctx.After(tickEvery, &due{a.term})
 }
 
 // request hands a request to the machine; before the first election it waits.
 func (a *Actor) request(ctx *kit.Context, r *Request) {
+	if a.ended {
+		r.Fail(kit.ErrStopped)
+		return
+	}
 	if !a.machine.Leading() && !a.complete {
 		a.early = append(a.early, r)
 		return
@@ -222,7 +292,7 @@ func (a *Actor) answer(replies []controller.Reply) {
 }
 
 func (a *Actor) tick(ctx *kit.Context) {
-	ctx.After(tickEvery, &due{})
+	ctx.After(tickEvery, &due{a.term})
 	if a.machine.Leading() {
 		e, _ := a.machine.Tick(a.at(ctx))
 		a.effects(ctx, e)

@@ -19,6 +19,7 @@ type checkpointing struct {
 }
 
 type checkpointed struct {
+	term     *term
 	boundary quorum.Boundary
 	err      error
 }
@@ -39,7 +40,7 @@ func (a *Actor) considerCheckpoint(ctx *kit.Context) {
 	}
 	a.checkpoint.running = true
 	a.growth.Reset()
-	self, before := ctx.Self(), a.checkpoint.last
+	self, before, now := ctx.Self(), a.checkpoint.last, a.term
 	ctx.Send(a.deps.Dir.BulkLane(metadataTopic), &disk.Task{
 		Name: "write metadata checkpoint",
 		Do: func() error {
@@ -48,11 +49,14 @@ func (a *Actor) considerCheckpoint(ctx *kit.Context) {
 			}
 			return a.store.removeCheckpoints(before)
 		},
-		Done: func(err error) { self.Send(&checkpointed{c.Boundary, err}) },
+		Done: func(err error) { self.Send(&checkpointed{now, c.Boundary, err}) },
 	})
 }
 
 func (a *Actor) checkpointDone(ctx *kit.Context, m *checkpointed) {
+	if m.term != a.term || a.ended {
+		return
+	}
 	a.checkpoint.running = false
 	if m.err != nil {
 		a.deps.Log.Error("metadata checkpoint failed", "err", m.err)
@@ -63,7 +67,7 @@ func (a *Actor) checkpointDone(ctx *kit.Context, m *checkpointed) {
 		a.deps.Log.Error("metadata log cannot be shortened", "err", err)
 	}
 	a.checkpoint.last = m.boundary.End
-	for _, job := range a.log.Background(ctx.Now().UnixMilli()) {
+	if job := a.log.Retention(ctx.Now().UnixMilli()); job != nil {
 		a.background(ctx, job)
 	}
 }
@@ -76,7 +80,7 @@ func (a *Actor) background(ctx *kit.Context, job *partitionlog.Job) {
 	})
 }
 
-// keptUp says that a job of the log's own is done; log tells the incarnation.
+// keptUp says that a job of the log's own is done; log tells the term.
 type keptUp struct {
 	job *partitionlog.Job
 	log *partitionlog.Log
@@ -85,12 +89,16 @@ type keptUp struct {
 
 func (*keptUp) MessageKind() string { return "controller.kept-up" }
 
-func (a *Actor) keptUp(m *keptUp) {
+func (a *Actor) keptUp(ctx *kit.Context, m *keptUp) {
 	if m.log != a.log {
 		return
 	}
 	a.log.Done(m.job, m.err)
 	if err := a.log.Err(); err != nil {
-		a.deps.Fatal(err)
+		a.fail(ctx, err)
+		return
+	}
+	for _, job := range a.log.Background(ctx.Now().UnixMilli()) {
+		a.background(ctx, job)
 	}
 }

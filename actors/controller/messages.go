@@ -17,12 +17,6 @@ type Request struct {
 	Done func(kmsg.Response)
 }
 
-// Panic makes the actor fail, for fault tests.
-type Panic struct{}
-
-// MessageKind is part of kit.Message.
-func (*Panic) MessageKind() string { return "controller.panic" }
-
 // MessageKind is part of kit.Message.
 func (*Request) MessageKind() string { return "controller.request" }
 

@@ -36,7 +36,7 @@ func (a *Actor) pump(ctx *kit.Context) {
 	for {
 		e, err := a.raft.Take(ctx.Now())
 		if err != nil {
-			a.deps.Fatal(err)
+			a.fail(ctx, err)
 			return
 		}
 		if e.Leadership == nil && len(e.Appends) == 0 && len(e.Committed) == 0 {
@@ -46,7 +46,9 @@ func (a *Actor) pump(ctx *kit.Context) {
 		if l := e.Leadership; l != nil && !l.Self && a.machine.Leading() {
 			a.answer(a.machine.Resign())
 		}
-		a.apply(ctx, e.Committed)
+		if a.apply(ctx, e.Committed); a.ended {
+			return
+		}
 	}
 	a.write(ctx)
 }
@@ -61,7 +63,7 @@ func (a *Actor) write(ctx *kit.Context) {
 			if ap.Hard != nil {
 				hard = ap.Hard
 			}
-			if !a.stage(r, ap) {
+			if !a.stage(ctx, r, ap) {
 				return
 			}
 		}
@@ -84,13 +86,13 @@ func (a *Actor) write(ctx *kit.Context) {
 }
 
 // stage puts an append's batches into the log's plan.
-func (a *Actor) stage(r *round, ap *quorum.Append) bool {
+func (a *Actor) stage(ctx *kit.Context, r *round, ap *quorum.Append) bool {
 	for _, v := range ap.Batches {
 		_, job, err := a.log.Stage(v, partitionlog.StageOptions{
 			NowMs: v.MaxTimestamp(), LeaderEpoch: v.LeaderEpoch(), Origin: partitionlog.FromLeader,
 		})
 		if err != nil {
-			a.deps.Fatal(err)
+			a.fail(ctx, err)
 			return false
 		}
 		r.jobs = append(r.jobs, job)
@@ -109,10 +111,10 @@ func (a *Actor) onLane(ctx *kit.Context, r *round, name string, do func() error)
 func (a *Actor) wrote(ctx *kit.Context, m *written) {
 	r := m.round
 	if a.writing != r {
-		return // of an earlier incarnation
+		return // of an earlier term
 	}
 	if m.err != nil {
-		a.deps.Fatal(m.err)
+		a.fail(ctx, m.err)
 		return
 	}
 	if r.flush == nil && len(r.jobs) > 0 {
@@ -120,7 +122,7 @@ func (a *Actor) wrote(ctx *kit.Context, m *written) {
 			a.log.Done(job, r.errs[i])
 		}
 		if err := a.log.Err(); err != nil {
-			a.deps.Fatal(err)
+			a.fail(ctx, err)
 			return
 		}
 		if r.flush = a.log.Flush(); r.flush != nil {
@@ -155,7 +157,7 @@ func (a *Actor) apply(ctx *kit.Context, entries []quorum.Entry) {
 		switch {
 		case e.Record != nil:
 			if err := a.editor.Apply(e.Offset, e.Epoch, e.Record); err != nil {
-				a.deps.Fatal(err)
+				a.fail(ctx, err)
 				return
 			}
 			a.growth.Add(recordBytes, ctx.Now())
@@ -168,14 +170,14 @@ func (a *Actor) apply(ctx *kit.Context, entries []quorum.Entry) {
 	}
 	last := entries[len(entries)-1]
 	a.log.SetHighWatermark(last.Offset + 1)
-	next, _ := a.editor.Publish()
+	next, delta := a.editor.Publish()
 	if l := a.raft.Leadership(); l.Self && led == l.Epoch {
 		a.lead(ctx, l.Epoch, next)
 	}
 	replies := a.machine.Committed(last.Offset)
-	self, cause := ctx.Self(), ctx.Cause()
+	self, cause, now := ctx.Self(), ctx.Cause(), a.term
 	ctx.Send(a.deps.Metadata, &metadata.Apply{
-		Delta: image.Diff(a.applied, next), Complete: a.complete, Then: func() { self.SendCaused(cause, &appliedImage{replies}) },
+		Delta: delta, Complete: a.complete, Then: func() { self.SendCaused(cause, &appliedImage{now, replies}) },
 	})
 	a.applied = next
 }

@@ -59,6 +59,14 @@ func (s *store) load(o quorum.Options, first quorum.Checkpoint, clusterID string
 		// Entries are synced before anything depends on them, so only a torn last write may be missing.
 		return nil, fmt.Errorf("metadata log %s is damaged before its end: %w", s.path, report.Reason)
 	}
+	// What was read may stand in the page cache alone, after a kill: raft takes it for safe.
+	if job := log.Flush(); job != nil {
+		err := job.Run()
+		log.Done(job, err)
+		if err != nil {
+			return nil, fmt.Errorf("metadata log: %w", err)
+		}
+	}
 	r := quorum.Restore(o, boundary)
 	if err := s.each(log.View(), boundary.End, r.Add); err != nil {
 		return nil, err
