@@ -36,9 +36,11 @@ type Log struct {
 	maintenance maintenance
 	removals    []removal
 	retaining   bool
-	backOff     bool  // background work met a full disk
-	resumeMs    int64 // when it may try again
-	view        *View // nil when it has to be made anew
+
+	retentionDue bool  // it was asked for while it had to wait
+	backOff      bool  // background work met a full disk
+	resumeMs     int64 // when it may try again
+	view         *View // nil when it has to be made anew
 }
 
 // content is what the files hold, and what is on its way to them: what opening a log finds, and a truncation replaces.

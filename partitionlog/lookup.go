@@ -134,20 +134,12 @@ func (v *View) Aborted(from, to model.Offset) ([]AbortedTxn, error) {
 		if !s.aborted.Load() {
 			continue
 		}
-		entries, err := readTxnIndex(s)
+		complete, err := s.abortedIn(from, to, &out)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = errors.Join(ErrStale, err)
 		}
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range entries {
-			if e.LastOffset >= from && e.FirstOffset < to {
-				out = append(out, AbortedTxn{ProducerID: e.ProducerID, FirstOffset: e.FirstOffset})
-			}
-			if e.LastStable >= to {
-				return out, nil
-			}
+		if err != nil || complete {
+			return out, err
 		}
 	}
 	return out, nil

@@ -51,6 +51,11 @@ func (l *Log) Background(nowMs int64) []*Job {
 	if j := l.Create(); j != nil {
 		jobs = append(jobs, j)
 	}
+	if l.retentionDue {
+		if j := l.Retention(nowMs); j != nil {
+			jobs = append(jobs, j)
+		}
+	}
 	if j := l.maintain(nowMs); j != nil {
 		jobs = append(jobs, j)
 	}

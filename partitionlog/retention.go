@@ -8,9 +8,15 @@ import (
 
 // Retention gives the job that removes the oldest segments by age, by size, and below the log start
 // (facts/storage-format.md 8); nil when all stay. Nothing at or above the high watermark goes. The files are renamed,
-// and unlinked after file.delete.delay.ms by a job of Background.
+// and unlinked after file.delete.delay.ms by a job of Background; the removal itself comes from there too when it has
+// to wait for other work.
 func (l *Log) Retention(nowMs int64) *Job {
-	if l.usable() != nil || l.retaining || l.maintenance.underWay || l.visible == 0 {
+	if l.usable() != nil || l.retaining || l.visible == 0 {
+		return nil
+	}
+	// Maintenance opens by name the files that this renames.
+	l.retentionDue = l.maintenance.underWay
+	if l.retentionDue {
 		return nil
 	}
 	n := l.expired(nowMs)

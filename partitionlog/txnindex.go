@@ -3,6 +3,7 @@ package partitionlog
 import (
 	"encoding/binary"
 	"os"
+	"sort"
 
 	"troupe/internal/model"
 	"troupe/internal/vfs"
@@ -99,4 +100,47 @@ func readAll(c *FileCache, dir *directory, id fileID) (data []byte, err error) {
 		return readFull(f, data, 0)
 	})
 	return data, err
+}
+
+// txnWindow is how many entries a search reads at once.
+const txnWindow = 128
+
+// abortedIn adds the transactions with records in [from, to) whose markers are in this segment. Markers rise, so the
+// first of interest is found by halving; complete tells that no later marker can matter: an entry's last stable offset
+// says that all transactions that began before it are decided.
+func (s *segment) abortedIn(from, to model.Offset, out *[]AbortedTxn) (complete bool, err error) {
+	id := fileID{offset: s.base, suffix: suffixTxnIndex, deleted: s.file.deleted()}
+	err = s.file.cache.once(s.file.dir, id, os.O_RDONLY, func(f vfs.File) error {
+		size, err := f.Size()
+		if err != nil {
+			return err
+		}
+		var one [txnEntrySize]byte
+		count := int(size / txnEntrySize)
+		first := sort.Search(count, func(i int) bool {
+			if err == nil {
+				err = readFull(f, one[:], int64(i)*txnEntrySize)
+			}
+			return err != nil || decodeTxnEntry(one[:]).LastOffset >= from
+		})
+		var window [txnWindow * txnEntrySize]byte
+		for ; err == nil && first < count; first += txnWindow {
+			read := window[:min(txnWindow, count-first)*txnEntrySize]
+			if err = readFull(f, read, int64(first)*txnEntrySize); err != nil {
+				break
+			}
+			for ; len(read) > 0; read = read[txnEntrySize:] {
+				e := decodeTxnEntry(read)
+				if e.FirstOffset < to {
+					*out = append(*out, AbortedTxn{ProducerID: e.ProducerID, FirstOffset: e.FirstOffset})
+				}
+				if e.LastStable >= to {
+					complete = true
+					return nil
+				}
+			}
+		}
+		return err
+	})
+	return complete, err
 }
