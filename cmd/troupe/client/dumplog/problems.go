@@ -55,18 +55,28 @@ func (p *problems) notFound(file string, offset, found int64) {
 }
 func (p *problems) gap(file string, last, next int64) { p.add(offsetGap, file, last, next) }
 
-// print tells of problems by kind and file. Index mismatches come with the highest offset first.
+// print tells of problems by kind and file. The script keeps mismatches of indexes and gaps in maps by the first number:
+// the last pair of a number counts, and they come sorted, for indexes the highest offset first.
 func (p *problems) print(w io.Writer) {
 	slices.SortStableFunc(p.found, func(a, b problem) int {
-		if c := cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.file, b.file)); c != 0 || a.kind != indexMismatch {
+		c := cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.file, b.file))
+		switch {
+		case c != 0 || !a.mapped():
 			return c
+		case a.kind == indexMismatch:
+			return cmp.Compare(b.have, a.have)
 		}
-		return cmp.Compare(b.have, a.have)
+		return cmp.Compare(a.have, b.have)
 	})
 	for i, f := range p.found {
 		if i == 0 || p.found[i-1].kind != f.kind || p.found[i-1].file != f.file {
 			fmt.Fprintf(w, texts[f.kind][0], f.file)
 		}
+		if i+1 < len(p.found) && f.mapped() && p.found[i+1].kind == f.kind && p.found[i+1].file == f.file && p.found[i+1].have == f.have {
+			continue
+		}
 		fmt.Fprintf(w, texts[f.kind][1], f.have, f.want)
 	}
 }
+
+func (f problem) mapped() bool { return f.kind == indexMismatch || f.kind == offsetGap }

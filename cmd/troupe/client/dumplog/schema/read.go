@@ -54,7 +54,7 @@ func (r *Record) fieldsOf(c *cursor, version int16, fields []field) Object {
 	if flexible {
 		for n := c.uvarint(); n > 0 && c.err == nil; n-- {
 			tag, size := int(c.uvarint()), int(c.uvarint())
-			inner := &cursor{b: c.take(size)}
+			inner := &cursor{b: c.take(size), tagged: true}
 			for i, f := range fields {
 				if f.tag == tag && f.tagged.has(version) && c.err == nil {
 					values[i] = r.value(inner, version, f)
@@ -77,9 +77,9 @@ func (r *Record) fieldsOf(c *cursor, version int16, fields []field) Object {
 func (f field) isDefault(v any) bool {
 	switch v := v.(type) {
 	case nil:
-		return f.def == "null" || f.def == "None"
+		return f.def == "null"
 	case []any:
-		return len(v) == 0 && f.def == ""
+		return len(v) == 0 && f.def != "null"
 	case json.Number:
 		return v.String() == f.def || f.def == "" && v.String() == "0"
 	case string:
@@ -139,7 +139,7 @@ func (r *Record) single(c *cursor, version int16, f field, flexible, nullable bo
 		}
 		return Bytes(c.take(n))
 	}
-	if nullable && int8(c.number(1)) < 0 {
+	if nullable && c.absent() {
 		return nil
 	}
 	fields := f.fields
@@ -153,8 +153,18 @@ func number(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) 
 
 // cursor takes bytes off a slice. After the first error it gives zeros.
 type cursor struct {
-	b   []byte
-	err error
+	b      []byte
+	err    error
+	tagged bool // the bytes are a tagged field's
+}
+
+// absent reads whether a structure that may be null is: -1 and 1 stand before it, but 0 and 1 in a tagged field.
+func (c *cursor) absent() bool {
+	if c.tagged {
+		c.tagged = false // what is inside is no longer the field itself
+		return c.uvarint() == 0
+	}
+	return int8(c.number(1)) < 0
 }
 
 // zeros are what a cursor gives in place of a fixed number of bytes that are not there.
