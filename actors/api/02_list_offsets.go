@@ -122,7 +122,7 @@ func (s *offsetSearch) start(req *kmsg.ListOffsetsRequest, g *gather) {
 	case latestTieredOffset, earliestPendingTiers: // nothing is tiered
 	default:
 		g.expect()
-		h.Dir.ColdLane(h.TP).Send(&disk.Task{
+		h.Dir.ColdLane(h.TP).SendCaused(s.request.Cause, &disk.Task{
 			Name: "find an offset by time in " + h.TP.String(),
 			Do:   s.search,
 			Done: func(err error) {

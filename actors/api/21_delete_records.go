@@ -99,7 +99,7 @@ func (n *Node) deleteRecords(r *Request, topic string, m mention[model.Offset], 
 	case h.Config().Rules.CompactedTopic && !h.Config().Log.DeleteOld:
 		done(model.NoOffset, kerr.PolicyViolation)
 	default:
-		h.Send(&replica.DeleteRecords{Before: m.ask, Done: done})
+		h.SendCaused(r.Cause, &replica.DeleteRecords{Before: m.ask, Done: done})
 	}
 }
 

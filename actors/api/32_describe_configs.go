@@ -75,7 +75,10 @@ func (n *Node) describe(r *Request, asked *kmsg.DescribeConfigsRequestResource) 
 		if name == "" {
 			return nil, &kerr.Error{Code: kerr.InvalidRequest, Detail: "Broker id must not be empty"}
 		}
-		return n.loggers(), n.ownID(name, "")
+		if err := n.ownID(name, ""); err != nil {
+			return nil, err
+		}
+		return n.loggers(), nil
 	case kmsg.ConfigResourceTypeClientMetrics:
 		return n.describeResource(configs.ClientMetrics, image.ClientMetricsResource, asked, "Client metrics subscription name must not be empty")
 	default:

@@ -38,7 +38,7 @@ func handleDescribeLogDirs(n *Node, r *Request) {
 		}
 		out.Topics, out.IsCordoned = describedLogs(logs[d]), n.cordoned(d.ID)
 		g.expect()
-		d.ColdLane(model.TopicPartition{}).Send(&disk.Task{
+		d.ColdLane(model.TopicPartition{}).SendCaused(r.Cause, &disk.Task{
 			Name: "space of " + d.Path,
 			Do: func() (err error) {
 				out.TotalBytes, out.UsableBytes, err = d.Env.FS.Usage(d.Path)

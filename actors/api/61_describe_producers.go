@@ -37,7 +37,7 @@ func handleDescribeProducers(n *Node, r *Request) {
 			code, _ := kerr.Of(whole)
 			out.ErrorCode, out.ErrorMessage = int16(code), errorMessage(whole)
 			if whole == nil {
-				n.describeProducers(asked.Topic, partition, out, g)
+				n.describeProducers(r, asked.Topic, partition, out, g)
 			}
 		}
 	}
@@ -58,14 +58,14 @@ func (n *Node) producersRefused(r *Request, topic string) error {
 	return nil
 }
 
-func (n *Node) describeProducers(topic string, partition int32, out *kmsg.DescribeProducersResponseTopicPartition, g *gather) {
+func (n *Node) describeProducers(r *Request, topic string, partition int32, out *kmsg.DescribeProducersResponseTopicPartition, g *gather) {
 	h := n.Replicas.Get(model.TopicPartition{Topic: topic, Partition: partition})
 	if h == nil {
 		out.ErrorCode = int16(n.absentPartition(topic, partition))
 		return
 	}
 	g.expect()
-	h.Send(&replica.DescribeProducers{Done: func(entries []producer.Entry, code kerr.Code) {
+	h.SendCaused(r.Cause, &replica.DescribeProducers{Done: func(entries []producer.Entry, code kerr.Code) {
 		out.ErrorCode = int16(code)
 		for _, e := range entries {
 			p := kmsg.NewDescribeProducersResponseTopicPartitionActiveProducer()
