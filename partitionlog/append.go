@@ -34,7 +34,8 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// write writes a chain of appends to one file.
+// write writes a chain of appends to one file. A marker's entry in the transaction index is written before the marker
+// counts as written: from then on read_committed readers pass it and must find the entry.
 func (s *scratch) write(head *Job, errs []error) {
 	done, err := s.writeData(head)
 	for j := head; j != nil; {

@@ -40,6 +40,8 @@ type DirtyBudget struct {
 	logs  atomic.Int64 // that have any
 }
 
+// A recovery reads and checks about 2 GB a second and core, from the page cache. 256 MiB are read in a fraction of a
+// second; so are 5,000 logs of the least share each, on two cores.
 const (
 	// leastShare keeps many busy logs from syncing for little; a start reads it in well under a millisecond.
 	leastShare = 256 << 10

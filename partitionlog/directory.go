@@ -62,7 +62,8 @@ func parseFileID(name string) (fileID, bool) {
 }
 
 // directory is the place of one log. Its path changes once, when the log is deleted; files may be opened from any
-// goroutine meanwhile.
+// goroutine meanwhile, by readers as well as by the lanes. Its lock is held while a file is opened or named: these calls
+// go together, and only a move of the directory and a sync of its names exclude them.
 type directory struct {
 	fs vfs.FS
 
@@ -118,7 +119,7 @@ func (d *directory) make() error {
 	return nil
 }
 
-// named notes that a file was created.
+// named notes that a file was created or removed. It comes before the call, so that a sync in between cannot miss it.
 func (d *directory) named() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -11,7 +11,13 @@ import (
 )
 
 // segIndex is the offset and time index of one segment. The owner of the log adds entries; they are written in blocks
-// by jobs, and searched by everybody.
+// by jobs, and searched by everybody. Files are opened for each search: what is read often is remembered elsewhere
+// (marks, cursors), and a descriptor kept for each index would cost more.
+//
+// Invariants:
+//  1. Entries rise (table), and are of batches in the segment, though the last ones may still be on their way.
+//  2. lastMs <= max.timestampMs; they are equal once the segment is sealed.
+//  3. mu is never held while a disk is waited for.
 type segIndex struct {
 	files  *FileCache
 	budget *IndexBudget

@@ -21,7 +21,8 @@ const (
 )
 
 // Job is a piece of work on files that the owner of a log hands to a lane. It is run once and then given to Done with
-// its outcome.
+// its outcome. Running it reads nothing of the Log, which its owner goes on changing: what it needs was copied when it was
+// made, and what it finds out waits in it for Done.
 type Job struct {
 	Kind Kind
 

@@ -60,7 +60,8 @@ func (v *View) MaxTimestamp(limit model.Offset) (Found, bool, error) {
 	return r, ok && r.Offset < limit, err
 }
 
-// firstAfter looks through one segment, from where its time index points to.
+// firstAfter looks through one segment, from where its time index points to: at the last entry that is not later than the
+// timestamp every batch before is older, so at most index.interval.bytes and a batch are walked over in vain.
 func (v *View) firstAfter(x extent, timestampMs int64) (r Found, ok bool, err error) {
 	err = x.withFile(func(f vfs.File) error {
 		o, err := x.index.floorTime(timestampMs)

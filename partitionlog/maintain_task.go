@@ -8,7 +8,8 @@ import (
 	"troupe/partitionlog/checkpoint"
 )
 
-// segmentWork is what is to be written of one segment.
+// segmentWork is what is to be written of one segment. The block and the sizes were taken by the owner; whatever is added
+// meanwhile is left to the next task.
 type segmentWork struct {
 	segment *segment
 	block   indexBlock
@@ -90,6 +91,7 @@ func syncSlot(s *slot) error {
 	return syncFile(f)
 }
 
+// writeSnapshot leaves the file unsynced, and its name: see maintainTask.
 func writeSnapshot(dir *directory, s snapshot) (err error) {
 	f, err := dir.open(fileID{offset: s.at, suffix: suffixSnapshot}, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 	if err != nil {

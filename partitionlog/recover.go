@@ -11,6 +11,10 @@ import (
 )
 
 // loadSegments opens the segments in order. Those before the recovery point are taken as they are; the rest is read.
+//
+//	segments  |-------|-------|-------|-------|--torn
+//	trusted                 ^
+//	          taken   taken   from the last index entry before it: headers, then whole batches
 func (ld *loader) loadSegments() error {
 	trusted := ld.trusted
 	for i, base := range ld.bases {
@@ -131,7 +135,8 @@ func (ld *loader) readSegment(s *segment, trusted model.Offset, last bool) (whol
 	return damage == nil, nil
 }
 
-// walk reads the batches of a segment; damage is what ended them early.
+// walk reads the batches of a segment; damage is what ended them early, err what kept it from reading. It does what
+// stage does for a batch that is appended, but for the producers: those are replayed when the end of the log is known.
 func (ld *loader) walk(s *segment, sc *scanner, trusted model.Offset) (damage, err error) {
 	for {
 		b, err := sc.next(trusted)

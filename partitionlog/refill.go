@@ -7,7 +7,8 @@ import (
 	"troupe/internal/model"
 )
 
-// headers walks over the batches of a segment that begin in a stretch of its file; a batch begins at its start.
+// headers walks over the batches of a segment that begin in a stretch of its file; a batch begins at its start. Only
+// headers are read, some of them many at a time.
 func (ld *loader) headers(s *segment, start, end int64, visit func(*scanner, found) error) error {
 	if start >= end {
 		return nil

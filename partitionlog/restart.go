@@ -13,7 +13,8 @@ func (ld *loader) dropAfter(i int) error {
 	return ld.removeSegments(ld.bases[i+1:])
 }
 
-// restart removes everything and begins an empty segment at the log start.
+// restart removes everything and begins an empty segment at the log start, as Kafka does. The file keeps the start, should
+// the checkpoint be lost too.
 func (ld *loader) restart() error {
 	ld.abandon()
 	ld.report.DeletedSegments += len(ld.segments)

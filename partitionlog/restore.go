@@ -35,10 +35,10 @@ func (ld *loader) restoreProducers() error {
 		// Of the snapshots before the one taken, only those of segments are of use to a later truncation.
 		keep := sound || ld.snapshot != model.NoOffset && o <= ld.end && ld.isBase(o)
 		if !keep {
+			ld.dir.named()
 			if err := ld.dir.remove(id); err != nil {
 				return err
 			}
-			ld.dir.named()
 		}
 	}
 	// Older batches first: they fit into a window only in front of what is there.

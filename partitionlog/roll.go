@@ -69,7 +69,8 @@ func jitter(cfg Config, tp model.TopicPartition, base model.Offset) int64 {
 	return int64(h.Sum64() % uint64(most))
 }
 
-// checkpointAt takes a snapshot of the producers as of an offset up to which everything is staged and nothing beyond.
+// checkpointAt may be called while appends are under way, since the state cannot be copied as of an earlier offset later
+// on. It takes a snapshot of the producers as of an offset up to which everything is staged and nothing beyond.
 // It is written, and the recovery point moved there, once what is before it is written.
 func (l *Log) checkpointAt(o model.Offset) {
 	l.maintenance.due = append(l.maintenance.due, snapshot{

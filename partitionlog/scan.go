@@ -40,6 +40,12 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // scanner walks over the batches of a segment file from a position where one begins. It is for one goroutine, which
 // calls close at the end.
+//
+// It goes by the length in each header and can only go forward: there is no way to find a batch from its middle, or the
+// one before. That is what the indexes are for.
+//
+// Invariants: pos is the start of a batch or end; what precedes it was plausible; loaded, when set, holds the bytes of
+// the file from at on.
 type scanner struct {
 	file vfs.File
 	base model.Offset // of the segment
@@ -116,7 +122,8 @@ func (s *scanner) next(checkFrom model.Offset) (found, error) {
 	return b, nil
 }
 
-// plausible checks what the checksum does not cover.
+// plausible checks what the checksum does not cover: the base offset is outside of it, since the leader sets it. The last
+// delta is inside, but the checksum is not always compared.
 func (s *scanner) plausible(v batch.View) error {
 	first, last := v.BaseOffset(), v.LastOffset()
 	if v.LastOffsetDelta() < 0 || first <= s.last || last-s.base > math.MaxInt32 {

@@ -8,6 +8,12 @@ import (
 
 // segment is one file of batches with its indexes. Its fields are the owner's, but for what is safe for everybody:
 // base, file and index, and size once the segment is not the last.
+//
+// Invariants:
+//  1. Offsets in the file rise and are at least base; they are less than the base of the next segment.
+//  2. size is the end of what is staged, so the next batch begins there. What views may read of the last segment is
+//     in the view.
+//  3. saved is never true of the segment that grows.
 type segment struct {
 	base  model.Offset
 	file  *slot
@@ -29,7 +35,7 @@ type segment struct {
 	lane *Job
 }
 
-// rollState is what decides on the next roll.
+// rollState is what decides on the next roll. It is kept for the active segment; a sealed one needs modifiedMs only.
 type rollState struct {
 	firstMs    int64 // greatest timestamp of the first batch, noTime when it has none
 	createdMs  int64 // by the wall clock
@@ -45,7 +51,8 @@ func newSegment(env *Env, dir *directory, base model.Offset) *segment {
 	return s
 }
 
-// segmentAt is the index of the segment that holds an offset: the last that begins at or before it, -1 for none.
+// segmentAt is the index of the segment that holds an offset: the last that begins at or before it, -1 for none. It is
+// asked by every fetch, so it is written out.
 func segmentAt(segments []*segment, o model.Offset) int {
 	lo, hi := 0, len(segments)
 	// Most readers are at the end.

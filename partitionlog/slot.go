@@ -12,7 +12,11 @@ import (
 
 // slot is one segment file, which the cache opens and closes as it likes while it is not pinned.
 //
-// Invariants: file is set exactly while pins is not closed; pins leaves closed and returns to it under mu only.
+// Invariants:
+//  1. file is set exactly while pins is not closed; pins leaves closed and returns to it under mu only. So whoever has
+//     raised pins may use file without mu.
+//  2. A slot whose file is open holds one descriptor of ShareFiles and stands in cache.open.
+//  3. Locks are taken in this order: mu, then the directory's, then the cache's. A second slot's mu is only tried.
 type slot struct {
 	cache *FileCache
 	dir   *directory

@@ -45,7 +45,8 @@ func (l *Log) Stage(v batch.View, o StageOptions) (Staged, *Job, error) {
 	return l.stage(v, &p, o.NowMs)
 }
 
-// stage places a batch that nothing speaks against any more.
+// stage places a batch that nothing speaks against any more. It is the hot path: the job is its only allocation, but for
+// a roll, a new epoch, a growing index and a marker.
 func (l *Log) stage(v batch.View, p *produced, nowMs int64) (Staged, *Job, error) {
 	base, last := v.BaseOffset(), v.LastOffset()
 	s := l.segmentFor(v, nowMs)

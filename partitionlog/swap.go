@@ -59,7 +59,8 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// removeCovered removes the segments whose offsets a swapped one holds.
+// removeCovered removes the segments whose offsets a swapped one holds. Snapshots stay: the producers are what they were,
+// whatever the cleaner left of their batches.
 func (ld *loader) removeCovered(swap fileID) error {
 	end, err := ld.endOf(swap.String()+suffixSwap, swap.offset)
 	if err != nil {

@@ -123,8 +123,9 @@ func (t *table) floorOnDisk(f vfs.File, target int64, k key) (e entry, ok bool, 
 	return e, true, nil
 }
 
-// sound counts the leading entries of a file's content that can be entries of a segment of the given size: both
-// fields rise strictly. Zeros behind them are Kafka's unused space, or a page that was lost.
+// sound counts the leading entries of a file's content that can be entries: both fields rise strictly, and below holds.
+// Zeros behind them are Kafka's unused space, or a page that was lost. An index that is cut short stays right: a search
+// finds an earlier entry and walks further.
 func sound(content []byte, width int, first, second key, below func(e []byte) bool) int {
 	n := 0
 	for at := 0; at+width <= len(content); at += width {

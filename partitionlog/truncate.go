@@ -36,7 +36,8 @@ func (l *Log) Reset(at model.Offset) *Job {
 	})}}
 }
 
-// reloader reads what is left. The epochs come from memory, which may be ahead of their file.
+// reloader reads what is left. Entries of indexes that are only in memory are not lost by that: the batches are read
+// from the last written entry on. The epochs come from memory, which may be ahead of their file.
 func (l *Log) reloader(p OpenParams) *loader {
 	ld := &loader{env: l.env, dir: l.dir, tp: l.tp, cfg: l.cfg, params: p, replayFrom: unchecked}
 	ld.epochs, ld.epochsDirty = l.epochs, true

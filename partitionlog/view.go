@@ -8,6 +8,9 @@ import (
 // View is the log at one moment: immutable, and good for any goroutine, also after the log has moved on. What a view
 // says was written stays readable until retention or a truncation removes it; reads then return ErrStale, and a newer
 // view has the answer.
+//
+// It costs one allocation, since it shares with the log what only ever grows at the end (marks) or is replaced as a whole
+// (segments, epochs): the owner may publish one after each write.
 type View struct {
 	TopicID       model.TopicID
 	LogStart      model.Offset
