@@ -70,6 +70,7 @@ type Broker struct {
 	stopping    atomic.Int32 // the console.State of a stop under way, else 0
 
 	stopNow context.CancelFunc // ends what waits for credits
+	stopped bool               // the actors
 	stop    sync.Once
 	failed  chan error // what ends the process
 }
@@ -107,10 +108,10 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 		select {
 		case <-wait:
 		case err := <-b.failed:
-			b.abort()
+			b.Abort()
 			return nil, err
 		case <-ctx.Done():
-			b.abort()
+			b.Abort()
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -199,25 +200,40 @@ func (b *Broker) fail(err error) {
 }
 
 // Stop shuts down in order: no new requests, leaderships moved, logs flushed and closed, clean marks written. When ctx
-// ends first the rest is left as a crash would leave it, and ctx's error is returned.
+// ends first, or a stage fails, the rest is left as a crash would leave it, and the error is returned. Nothing is left
+// running in any case.
 func (b *Broker) Stop(ctx context.Context) error {
 	var err error
 	b.stop.Do(func() {
-		err = b.shutDown(ctx)
+		if err = b.shutDown(ctx); err != nil {
+			b.halt()
+		}
 		b.release()
 	})
 	return err
 }
 
-func (b *Broker) abort() {
+// Abort ends the broker as a crash would: nothing is flushed, nobody is answered.
+func (b *Broker) Abort() {
 	b.stop.Do(func() {
-		b.stopNow()
-		b.closeConsole()
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_ = b.system.Shutdown(ctx) // best effort: what does not stop ends with the process
+		b.halt()
 		b.release()
 	})
+}
+
+// haltWithin bounds the wait for a disk that hangs.
+const haltWithin = 5 * time.Second
+
+func (b *Broker) halt() {
+	b.serving.Store(false)
+	b.stopNow()
+	b.connections.Cut()
+	b.closeConsole()
+	ctx, cancel := context.WithTimeout(context.Background(), haltWithin)
+	defer cancel()
+	if err := b.stopActors(ctx); err != nil {
+		b.log.Warn("an actor does not stop", "err", err)
+	}
 }
 
 var errUnclean = errors.New("not every log could be closed; the next start recovers them")

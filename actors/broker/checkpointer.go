@@ -23,7 +23,9 @@ type checkpointer struct {
 	points   time.Duration // log.flush.offset.checkpoint.interval.ms
 	starts   time.Duration // log.flush.start.offset.checkpoint.interval.ms
 	marks    time.Duration // replica.high.watermark.checkpoint.interval.ms
-	written  map[string]uint64
+	// ready tells that every log that was found is known: a checkpoint before that would forget the others.
+	ready   func() bool
+	written map[string]uint64
 }
 
 // checkpointDue is the timer of one file; checkpointNow asks for all.
@@ -33,10 +35,13 @@ type (
 		every time.Duration
 	}
 	checkpointNow struct{ done func() }
+	// notWritten says that a file is not what it was to become.
+	notWritten struct{ file string }
 )
 
 func (*checkpointDue) MessageKind() string { return "checkpointer.due" }
 func (*checkpointNow) MessageKind() string { return "checkpointer.now" }
+func (*notWritten) MessageKind() string    { return "checkpointer.not-written" }
 
 // Fail lets a shutdown go on without the checkpoint.
 func (m *checkpointNow) Fail(error) { m.done() }
@@ -53,10 +58,14 @@ func (c *checkpointer) Start(ctx *kit.Context) {
 func (c *checkpointer) Receive(ctx *kit.Context, m kit.Message) {
 	switch m := m.(type) {
 	case *checkpointDue:
-		for _, d := range c.dirs {
-			c.write(ctx, d, m.file, func() {})
+		if c.ready() {
+			for _, d := range c.dirs {
+				c.write(ctx, d, m.file, func() {})
+			}
 		}
 		ctx.After(m.every, m)
+	case *notWritten:
+		delete(c.written, m.file)
 	case *checkpointNow:
 		files := []string{checkpoint.RecoveryPoints, checkpoint.LogStarts, checkpoint.HighWatermarks}
 		left := newCountdown(len(files)*len(c.dirs), m.done)
@@ -108,18 +117,18 @@ type offsets = map[model.TopicPartition]model.Offset
 func (c *checkpointer) read(d *disk.Dir, file string) offsets {
 	o := offsets{}
 	for _, h := range c.replicas.All() {
-		v := h.View()
-		if h.Dir != d || v == nil || v.LogEnd == 0 {
+		at, ok := h.Checkpoint()
+		if h.Dir != d || !ok {
 			continue
 		}
 		switch file {
 		case checkpoint.RecoveryPoints:
-			o[h.TP] = h.RecoveryPoint()
+			o[h.TP] = at.RecoveryPoint
 		case checkpoint.HighWatermarks:
-			o[h.TP] = v.HighWatermark
+			o[h.TP] = at.HighWatermark
 		case checkpoint.LogStarts:
-			if v.LogStart > 0 {
-				o[h.TP] = v.LogStart
+			if at.LogStart > 0 {
+				o[h.TP] = at.LogStart
 			}
 		}
 	}
@@ -135,12 +144,14 @@ func (c *checkpointer) write(ctx *kit.Context, d *disk.Dir, file string, then fu
 		return
 	}
 	c.written[name] = sum
+	self := ctx.Self()
 	ctx.Send(d.BulkLane(model.TopicPartition{}), &disk.Task{
 		Name: "write " + file,
 		Do:   func() error { return checkpoint.WriteOffsets(d.Env.FS, name, o) },
 		Done: func(err error) {
 			if err != nil {
 				c.log.Error("checkpoint failed", "file", name, "err", err)
+				self.Send(&notWritten{name})
 			}
 			then()
 		},

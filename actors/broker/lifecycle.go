@@ -17,10 +17,11 @@ import (
 	"troupe/partitionlog/checkpoint"
 )
 
-// lifecycleState is what the rest of the broker may know of its registration.
+// lifecycleState is what the rest of the broker may know of its registration, and what outlives the actor's instances.
 type lifecycleState struct {
-	id    model.BrokerID
-	value atomic.Int64 // the broker epoch
+	id     model.BrokerID
+	value  atomic.Int64 // the broker epoch
+	served bool         // the actor's alone
 }
 
 func (s *lifecycleState) epoch() model.BrokerEpoch { return model.BrokerEpoch(s.value.Load()) }
@@ -38,8 +39,8 @@ type lifecycle struct {
 	serving    func() // called once, when the controller has unfenced this broker and its metadata says so
 
 	registered bool
-	served     bool
 	stopping   *leave
+	next       *kit.Timer // of the next heartbeat or registration: there is one chain of them
 }
 
 type (
@@ -49,7 +50,10 @@ type (
 	registration        struct {
 		resp *kmsg.BrokerRegistrationResponse
 	}
-	heartbeat struct{ resp *kmsg.BrokerHeartbeatResponse }
+	heartbeat struct {
+		resp    *kmsg.BrokerHeartbeatResponse
+		leaving bool // the request asked to
+	}
 	// leave asks for a controlled shutdown: leaderships move away first.
 	leave struct{ done func() }
 )
@@ -67,11 +71,6 @@ func (m *leave) Fail(error) { m.done() }
 const retryAfter = 50 * time.Millisecond
 
 func (l *lifecycle) Start(ctx *kit.Context) {
-	u, err := model.NewUUID(rand.Reader)
-	if err != nil {
-		panic(err) // the system's randomness does not fail
-	}
-	l.request.IncarnationID = u
 	ctx.After(l.within, &registrationOverdue{})
 	l.register(ctx)
 }
@@ -85,17 +84,34 @@ func (l *lifecycle) Receive(ctx *kit.Context, m kit.Message) {
 			l.register(ctx)
 		}
 	case *registrationOverdue:
-		if !l.served {
+		if !l.state.served {
 			l.fatal(fmt.Errorf("no controller accepted this broker within %s (initial.broker.registration.timeout.ms)", l.within))
 		}
 	case *registration:
 		l.onRegistration(ctx, m.resp)
 	case *heartbeat:
-		l.onHeartbeat(ctx, m.resp)
+		l.onHeartbeat(ctx, m.resp, m.leaving)
 	case *leave:
 		l.stopping = m
 		l.beat(ctx)
 	}
+}
+
+// Crashed lets the shutdown go on without the controller.
+func (l *lifecycle) Crashed(error) { l.left() }
+
+func (l *lifecycle) left() {
+	if m := l.stopping; m != nil && m.done != nil {
+		m.done()
+		m.done = nil
+	}
+}
+
+func (l *lifecycle) after(ctx *kit.Context, d time.Duration) {
+	if l.next != nil {
+		l.next.Stop()
+	}
+	l.next = ctx.After(d, &heartbeatDue{})
 }
 
 func (l *lifecycle) register(ctx *kit.Context) {
@@ -110,7 +126,7 @@ func (l *lifecycle) onRegistration(ctx *kit.Context, resp *kmsg.BrokerRegistrati
 		if code != kerr.NotController {
 			l.log.Warn("registration refused, trying again", "code", code.Name(), "err", code.Error())
 		}
-		ctx.After(retryAfter, &heartbeatDue{})
+		l.after(ctx, retryAfter)
 		return
 	}
 	l.registered = true
@@ -124,40 +140,41 @@ func (l *lifecycle) beat(ctx *kit.Context) {
 	req.BrokerID, req.BrokerEpoch = int32(l.state.id), int64(l.state.epoch())
 	req.CurrentMetadataOffset = int64(l.source.Image().Offset)
 	req.WantShutdown = l.stopping != nil
-	self := ctx.Self()
+	self, leaving := ctx.Self(), req.WantShutdown
 	ctx.Send(l.controller, &controller.Request{Body: req, Done: func(resp kmsg.Response) {
-		self.Send(&heartbeat{resp.(*kmsg.BrokerHeartbeatResponse)})
+		self.Send(&heartbeat{resp.(*kmsg.BrokerHeartbeatResponse), leaving})
 	}})
 }
 
-func (l *lifecycle) onHeartbeat(ctx *kit.Context, resp *kmsg.BrokerHeartbeatResponse) {
+func (l *lifecycle) onHeartbeat(ctx *kit.Context, resp *kmsg.BrokerHeartbeatResponse, leaving bool) {
 	switch code := kerr.Code(resp.ErrorCode); {
 	case code == kerr.StaleBrokerEpoch || code == kerr.BrokerIDNotRegistered:
 		l.registered = false
-		ctx.After(retryAfter, &heartbeatDue{})
+		l.after(ctx, retryAfter)
 		return
-	case code != kerr.None || resp.IsFenced && l.stopping == nil:
-		ctx.After(retryAfter, &heartbeatDue{})
+	case leaving && resp.ShouldShutdown:
+		l.left()
 		return
-	}
-	if l.stopping != nil {
-		if resp.ShouldShutdown {
-			l.stopping.done()
-			return
-		}
-		ctx.After(retryAfter, &heartbeatDue{})
+	case code != kerr.None || resp.IsFenced || l.stopping != nil:
+		l.after(ctx, retryAfter)
 		return
 	}
-	if !l.served {
-		l.served = true
+	if !l.state.served {
+		l.state.served = true
 		l.serving()
 	}
-	ctx.After(l.every, &heartbeatDue{})
+	l.after(ctx, l.every)
 }
 
-// registrationRequest tells the controller what this broker is (KIP-631). The incarnation is drawn by the actor.
+// registrationRequest tells the controller what this broker is (KIP-631). Its incarnation is that of this process: an
+// actor that registers again after a panic is the same to the controller.
 func (b *Broker) registrationRequest() *kmsg.BrokerRegistrationRequest {
 	req := kmsg.NewPtrBrokerRegistrationRequest()
+	u, err := model.NewUUID(rand.Reader)
+	if err != nil {
+		panic(err) // the system's randomness does not fail
+	}
+	req.IncarnationID = u
 	req.Version = req.MaxVersion()
 	req.BrokerID, req.ClusterID = int32(b.cfg.NodeID), b.identity.clusterID
 	req.PreviousBrokerEpoch = int64(b.previousEpoch())

@@ -42,6 +42,16 @@ func (o *opening) opened(r partitionlog.Recovery, err error) {
 	o.step(-1)
 }
 
+// ended tells that all are open, or could not be opened.
+func (o *opening) ended() bool {
+	select {
+	case <-o.done:
+		return true
+	default:
+		return false
+	}
+}
+
 func (o *opening) step(n int64) {
 	if o.left.Add(n) == 0 { // steps are -1 but for settled's, so this happens once
 		close(o.done)

@@ -15,7 +15,7 @@ func (b *Broker) shutDown(ctx context.Context) error {
 	b.serving.Store(false)
 	b.stopping.Store(int32(console.PendingControlledShutdown))
 	defer b.closeConsole()
-	stages := []func(context.Context) error{b.drainListeners, b.leave, b.closeLogs, b.checkpointAll, b.system.Shutdown}
+	stages := []func(context.Context) error{b.drainListeners, b.leave, b.closeLogs, b.checkpointAll, b.stopActors}
 	for _, stage := range stages {
 		if err := stage(ctx); err != nil {
 			return err
@@ -66,6 +66,16 @@ func (b *Broker) checkpointAll(ctx context.Context) error {
 	done := make(chan struct{})
 	b.refs.checkpointer.Send(&checkpointNow{done: func() { close(done) }})
 	return wait(ctx, done)
+}
+
+// stopActors stops the tree, once.
+func (b *Broker) stopActors(ctx context.Context) error {
+	if b.stopped {
+		return nil
+	}
+	err := b.system.Shutdown(ctx)
+	b.stopped = err == nil
+	return err
 }
 
 func (b *Broker) markClean() error {

@@ -103,7 +103,7 @@ func (b *Broker) spawnReplicas() {
 	b.refs.metadata = b.system.Spawn("metadata", metadata.New(md))
 	b.refs.checkpointer = b.system.Spawn("checkpointer", kit.Props{Kind: "checkpointer", New: func() kit.Behavior {
 		return &checkpointer{log: b.log, replicas: b.replicas, dirs: b.dirs,
-			points: b.cfg.Log.RecoveryPoint, starts: b.cfg.Log.StartOffset, marks: b.cfg.Log.HighWatermark}
+			points: b.cfg.Log.RecoveryPoint, starts: b.cfg.Log.StartOffset, marks: b.cfg.Log.HighWatermark, ready: b.opening.ended}
 	}})
 }
 
@@ -140,9 +140,10 @@ func (b *Broker) spawnController(loaded *configs.Loaded) {
 
 func (b *Broker) spawnLifecycle(serving func()) {
 	b.lifecycle = &lifecycleState{id: b.cfg.NodeID}
+	registration := b.registrationRequest()
 	b.refs.lifecycle = b.system.Spawn("lifecycle", kit.Props{Kind: "lifecycle", New: func() kit.Behavior {
 		return &lifecycle{
-			state: b.lifecycle, request: b.registrationRequest(), controller: b.refs.controller, source: b.source,
+			state: b.lifecycle, request: registration, controller: b.refs.controller, source: b.source,
 			every: b.cfg.Membership.Heartbeat, within: b.cfg.Membership.RegistrationTimeout, log: b.log, serving: serving, fatal: b.fail,
 		}
 	}})
