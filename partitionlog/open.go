@@ -118,20 +118,30 @@ func (ld *loader) list(names []fs.DirEntry) error {
 	var swaps []fileID
 	lowestCleaned := model.NoOffset
 	for _, e := range names {
-		name := e.Name()
-		bare, temporary := strings.CutSuffix(name, suffixCleaned)
-		if id, ok := parseFileID(bare); temporary && ok && (lowestCleaned == model.NoOffset || id.offset < lowestCleaned) {
-			lowestCleaned = id.offset
-		}
-		switch id, ok := parseFileID(strings.TrimSuffix(name, suffixSwap)); {
-		case temporary, strings.HasSuffix(name, suffixDeleted), strings.HasSuffix(name, ".tmp"):
-			if err := ld.removeName(name); err != nil {
-				return err
+		name, state := e.Name(), ""
+		for _, s := range []string{suffixCleaned, suffixDeleted, suffixSwap} {
+			if strings.HasSuffix(name, s) {
+				state = s
 			}
-		case ok && strings.HasSuffix(name, suffixSwap):
-			swaps = append(swaps, id)
-		case ok:
+		}
+		id, ok := parseFileID(strings.TrimSuffix(name, state))
+		if !ok {
+			continue // of another owner: the metadata log's directory holds raft's files too
+		}
+		switch state {
+		case "":
 			ld.present[id] = e
+			continue
+		case suffixSwap:
+			swaps = append(swaps, id)
+			continue
+		case suffixCleaned:
+			if lowestCleaned == model.NoOffset || id.offset < lowestCleaned {
+				lowestCleaned = id.offset
+			}
+		}
+		if err := ld.removeName(name); err != nil {
+			return err
 		}
 	}
 	if err := ld.finishSwaps(swaps, lowestCleaned); err != nil {

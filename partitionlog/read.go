@@ -47,31 +47,32 @@ func (v *View) Read(from, upTo model.Offset, maxBytes int, atLeastOne bool) (Reg
 	upTo = min(upTo, v.LogEnd)
 	// Compaction may have removed the end of a segment, so that the offset is found in the next one.
 	for i := max(0, segmentAt(v.segments, from)); from < upTo && i < len(v.segments); i++ {
-		r, err := v.readExtent(v.extent(i), from, upTo, int64(maxBytes), atLeastOne)
-		if err != nil || r.Len > 0 {
+		r, here, err := v.readExtent(v.extent(i), from, upTo, int64(maxBytes), atLeastOne)
+		if err != nil || here {
 			return r, err
-		}
-		if v.extent(i).end >= upTo || maxBytes <= 0 {
-			break
 		}
 	}
 	return Region{}, nil
 }
 
-func (v *View) readExtent(x extent, from, upTo model.Offset, maxBytes int64, atLeastOne bool) (Region, error) {
+// readExtent tells by here whether the segment has a batch that ends at or after from: then what is not given because it
+// does not fit, or is not before upTo, must not be passed over.
+func (v *View) readExtent(x extent, from, upTo model.Offset, maxBytes int64, atLeastOne bool) (r Region, here bool, err error) {
 	if x.size == 0 {
-		return Region{}, nil
+		return Region{}, false, nil
 	}
 	f, err := x.file.pin(useRead)
 	if err != nil {
-		return Region{}, err
+		return Region{}, false, err
 	}
-	r := Region{File: f, slot: x.file}
-	if err := v.bound(&r, x, from, upTo, maxBytes, atLeastOne); err != nil || r.Len == 0 {
+	r = Region{File: f, slot: x.file}
+	err = v.bound(&r, x, from, upTo, maxBytes, atLeastOne)
+	here = r.Pos < x.size
+	if err != nil || r.Len == 0 {
 		r.Release()
-		return Region{}, err
+		r = Region{}
 	}
-	return r, nil
+	return r, here, err
 }
 
 // bound finds where the region begins and ends.

@@ -2,6 +2,8 @@ package partitionlog
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"troupe/codec/batch"
@@ -79,6 +81,40 @@ func records(t *testing.T, n, size int) batch.View {
 		t.Fatalf("%d bytes, want %d", len(v), size)
 	}
 	return v
+}
+
+func TestABatchThatDoesNotFitIsNotPassedOver(t *testing.T) {
+	cfg := testConfig()
+	cfg.SegmentBytes = 2000
+	l, _, _ := newLogOnDisk(t, cfg)
+	for range 4 { // two segments
+		appendAll(t, l, StageOptions{}, sized(1000, -1))
+	}
+	for from := range model.Offset(4) {
+		if r, err := l.View().Read(from, 4, 999, false); r.Len != 0 || err != nil {
+			t.Errorf("from %d: %d bytes at %d of another segment, %v", from, r.Len, r.Pos, err)
+		}
+	}
+}
+
+func TestFilesOfOthersInTheDirectoryStay(t *testing.T) {
+	l, env, dir := newLogOnDisk(t, testConfig())
+	appendAll(t, l, StageOptions{}, at(1))
+	l.Abandon()
+	others := []string{"quorum-state", "quorum-state.tmp", "00000000000000000001-0000000001.checkpoint", "x.checkpoint.deleted"}
+	for _, name := range others {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := Open(env, dir, testPartition, testConfig(), OpenParams{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range others {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func TestASequentialReaderFindsItsPlaceWithoutASearch(t *testing.T) {
