@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +37,10 @@ func written(t *testing.T) (dir, topic string) {
 	}
 	topic = segmented(t, address)
 	if own != nil {
+		node.Eventually(t, "a checkpoint of the metadata tells of more than the cluster's first voters", func() bool {
+			found, err := filepath.Glob(filepath.Join(dir, "__cluster_metadata-0", "*.checkpoint"))
+			return err == nil && slices.ContainsFunc(found, func(path string) bool { return !strings.HasPrefix(filepath.Base(path), "00000000000000000000-") })
+		})
 		own.Terminate()
 	}
 	return dir, topic
