@@ -79,13 +79,17 @@ func (a *Actor) newTerm() *term {
 	d := a.deps
 	return &term{
 		requests: map[controller.Token]*Request{},
-		machine: controller.New(controller.Options{
-			NodeID: d.Config.NodeID, ClusterID: d.ClusterID, Random: rand.Reader, Rules: d.Rules,
-			Partitions: d.Config.Topics.Partitions, ReplicationFactor: int16(d.Config.Topics.ReplicationFactor),
-			SessionTimeout: d.Config.Membership.SessionTimeout, DeleteTopics: d.Config.Topics.Deletable,
-			Features: SupportedFeatures, Initial: d.Initial,
-		}),
+		machine:  newMachine(d, 0), // leads nothing until the files were read
 	}
+}
+
+func newMachine(d Deps, kraftVersion int16) *controller.Machine {
+	return controller.New(controller.Options{
+		NodeID: d.Config.NodeID, ClusterID: d.ClusterID, Random: rand.Reader, Rules: d.Rules,
+		Partitions: d.Config.Topics.Partitions, ReplicationFactor: int16(d.Config.Topics.ReplicationFactor),
+		SessionTimeout: d.Config.Membership.SessionTimeout, DeleteTopics: d.Config.Topics.Deletable,
+		Features: SupportedFeatures, Initial: d.Initial, KRaftVersion: kraftVersion,
+	})
 }
 
 // loadDone is the metadata lane's answer to loading.
@@ -121,7 +125,6 @@ func (a *Actor) Start(ctx *kit.Context) {
 	self, res := ctx.Self(), &loadDone{term: a.term}
 	o := quorum.Options{Self: a.self(), Log: func(text string) { a.deps.Log.Debug("raft", "text", text) }}
 	first := a.firstCheckpoint()
-	a.kraftVersion = first.KRaftVersion
 	ctx.Send(a.deps.Dir.Lane(disk.Metadata), &disk.Task{
 		Name: "load metadata",
 		Do: func() (err error) {
@@ -242,7 +245,8 @@ func (a *Actor) loaded(ctx *kit.Context, m *loadDone) {
 		a.deps.Fatal(m.err)
 		return
 	}
-	a.log, a.raft = m.found.log, m.found.raft
+	a.log, a.raft, a.kraftVersion = m.found.log, m.found.raft, m.found.kraftVersion
+	a.machine = newMachine(a.deps, a.kraftVersion)
 	a.editor = m.found.image.Edit()
 	a.applied = m.found.image
 	a.checkpoint.last = m.found.image.Offset + 1

@@ -24,11 +24,15 @@ func (*Request) MessageKind() string { return "controller.request" }
 func (m *Request) Fail(error) { m.Done(controller.Refuse(m.Body, kerr.NotController)) }
 
 // SupportedFeatures are the ranges of feature levels that this software can run (KIP-584), by name. Those of groups,
-// transactions, share and streams groups are missing: their coordinators are not here, and they are finalized at 0.
+// transactions, share and streams groups have the level 0 alone: their coordinators are not here.
 var SupportedFeatures = []record.FeatureRange{
 	{Name: "eligible.leader.replicas.version", MaxSupportedVersion: 1},
+	{Name: "group.version"},
 	{Name: "kraft.version", MaxSupportedVersion: 1},
 	{Name: "metadata.version", MinSupportedVersion: int16(record.MinMetadataVersion), MaxSupportedVersion: int16(record.LatestMetadataVersion)},
+	{Name: "share.version"},
+	{Name: "streams.version"},
+	{Name: "transaction.version"},
 }
 
 // CheckTopicName judges the name of a new topic.

@@ -36,6 +36,8 @@ type loaded struct {
 	log   *partitionlog.Log
 	raft  *quorum.Machine
 	image *image.Image // of the checkpoint; the log behind it comes out of raft as it is committed
+	// kraftVersion is the finalized kraft.version.
+	kraftVersion int16
 }
 
 // load brings back the log and raft's state. A directory that does not exist is a new node's.
@@ -45,12 +47,12 @@ func (s *store) load(o quorum.Options, first quorum.Checkpoint, clusterID string
 			return nil, err
 		}
 	}
-	boundary, img, err := s.latestCheckpoint(image.Empty(clusterID), first)
+	from, img, err := s.latestCheckpoint(image.Empty(clusterID), first)
 	if err != nil {
 		return nil, err
 	}
 	log, report, err := partitionlog.Open(s.env, s.path, metadataTopic, s.cfg, partitionlog.OpenParams{
-		RecoveryPoint: boundary.End, HighWatermark: boundary.End, LogStart: model.NoOffset, TopicID: metadataTopicID,
+		RecoveryPoint: from.End, HighWatermark: from.End, LogStart: model.NoOffset, TopicID: metadataTopicID,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("metadata log: %w", err)
@@ -67,8 +69,8 @@ func (s *store) load(o quorum.Options, first quorum.Checkpoint, clusterID string
 			return nil, fmt.Errorf("metadata log: %w", err)
 		}
 	}
-	r := quorum.Restore(o, boundary)
-	if err := s.each(log.View(), boundary.End, r.Add); err != nil {
+	r := quorum.Restore(o, from.Boundary)
+	if err := s.each(log.View(), from.End, r.Add); err != nil {
 		return nil, err
 	}
 	hard, err := s.hardState()
@@ -79,7 +81,7 @@ func (s *store) load(o quorum.Options, first quorum.Checkpoint, clusterID string
 	if err != nil {
 		return nil, err
 	}
-	return &loaded{log: log, raft: m, image: img}, nil
+	return &loaded{log: log, raft: m, image: img, kraftVersion: from.KRaftVersion}, nil
 }
 
 // format makes the directory of a new node: an empty log and the checkpoint that names the first voters.
@@ -95,32 +97,32 @@ func (s *store) format(first quorum.Checkpoint) error {
 }
 
 // latestCheckpoint reads the newest whole checkpoint; first is the boundary of a log that never had one.
-func (s *store) latestCheckpoint(empty *image.Image, first quorum.Checkpoint) (quorum.Boundary, *image.Image, error) {
+func (s *store) latestCheckpoint(empty *image.Image, first quorum.Checkpoint) (quorum.Checkpoint, *image.Image, error) {
 	entries, err := s.env.FS.ReadDir(s.path)
 	if err != nil {
-		return quorum.Boundary{}, nil, err
+		return quorum.Checkpoint{}, nil, err
 	}
 	for i := len(entries) - 1; i >= 0; i-- { // names rise with offsets
 		end, epoch, ok := quorum.ParseCheckpointName(entries[i].Name())
 		if !ok {
 			continue
 		}
-		boundary, img, err := s.readCheckpoint(entries[i].Name(), end, epoch, empty)
+		found, img, err := s.readCheckpoint(entries[i].Name(), end, epoch, empty)
 		if errors.Is(err, quorum.ErrTruncated) {
 			continue // cut off before it was complete; the log still holds all that it stood for
 		}
-		if len(boundary.Voters) == 0 {
-			boundary.Voters = first.Voters
+		if len(found.Voters) == 0 {
+			found.Voters = first.Voters
 		}
-		return boundary, img, err
+		return found, img, err
 	}
-	return first.Boundary, empty, nil
+	return first, empty, nil
 }
 
-func (s *store) readCheckpoint(name string, end model.Offset, epoch model.LeaderEpoch, empty *image.Image) (quorum.Boundary, *image.Image, error) {
+func (s *store) readCheckpoint(name string, end model.Offset, epoch model.LeaderEpoch, empty *image.Image) (quorum.Checkpoint, *image.Image, error) {
 	data, err := s.readFile(name)
 	if err != nil {
-		return quorum.Boundary{}, nil, err
+		return quorum.Checkpoint{}, nil, err
 	}
 	r := quorum.CheckpointReader{}
 	r.End, r.Epoch = end, epoch
@@ -129,24 +131,24 @@ func (s *store) readCheckpoint(name string, end model.Offset, epoch model.Leader
 	for len(data) > 0 {
 		v, rest, err := batch.First(data)
 		if errors.Is(err, batch.ErrIncomplete) {
-			return quorum.Boundary{}, nil, quorum.ErrTruncated
+			return quorum.Checkpoint{}, nil, quorum.ErrTruncated
 		}
 		if err != nil {
-			return quorum.Boundary{}, nil, fmt.Errorf("checkpoint %s: %w", name, err)
+			return quorum.Checkpoint{}, nil, fmt.Errorf("checkpoint %s: %w", name, err)
 		}
 		if err := r.Add(v, apply); err != nil {
-			return quorum.Boundary{}, nil, fmt.Errorf("checkpoint %s: %w", name, err)
+			return quorum.Checkpoint{}, nil, fmt.Errorf("checkpoint %s: %w", name, err)
 		}
 		data = rest
 	}
 	if err := r.Done(); err != nil {
-		return quorum.Boundary{}, nil, err
+		return quorum.Checkpoint{}, nil, err
 	}
 	if end > 0 {
 		e.Skip(end-1, epoch)
 	}
 	img, _ := e.Publish()
-	return r.Boundary, img, nil
+	return r.Checkpoint, img, nil
 }
 
 func (s *store) readFile(name string) (data []byte, err error) {
