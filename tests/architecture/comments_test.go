@@ -2,7 +2,6 @@ package architecture
 
 import (
 	"go/ast"
-	"go/scanner"
 	"go/token"
 	"regexp"
 	"slices"
@@ -37,35 +36,48 @@ func TestCommentsAreAFifthOfTheCode(t *testing.T) {
 	}
 }
 
-// commentLines counts the lines that hold only a comment, and those that are not blank.
+// commentLines counts the lines that hold a comment, and all that are not blank. The lines of tables (composite
+// literals) and imports are data and count as neither.
 func (s source) commentLines() (comments, lines int) {
-	code, comment := map[int]bool{}, map[int]bool{}
-	var sc scanner.Scanner
-	fset := token.NewFileSet()
-	sc.Init(fset.AddFile(s.path, -1, len(s.text)), s.text, nil, scanner.ScanComments)
-	for {
-		pos, tok, literal := sc.Scan()
-		if tok == token.EOF {
-			break
+	data := map[int]bool{}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CompositeLit:
+			s.within(n, data)
+			return false
+		case *ast.GenDecl:
+			if n.Tok == token.IMPORT {
+				s.within(n, data)
+			}
 		}
-		if tok == token.SEMICOLON && literal == "\n" {
-			continue
-		}
-		first := fset.Position(pos).Line
-		for line := first; line <= first+strings.Count(literal, "\n"); line++ {
-			if tok == token.COMMENT {
+		return true
+	})
+	comment := map[int]bool{}
+	for _, group := range s.file.Comments {
+		for _, c := range group.List {
+			first := s.line(c)
+			for line := first; line <= s.fset.Position(c.End()).Line; line++ {
 				comment[line] = true
-			} else {
-				code[line] = true
 			}
 		}
 	}
-	for line := range comment {
-		if !code[line] {
+	for i, row := range strings.Split(string(s.text), "\n") {
+		if strings.TrimSpace(row) == "" || data[i+1] {
+			continue
+		}
+		lines++
+		if comment[i+1] {
 			comments++
 		}
 	}
-	return comments, comments + len(code)
+	return comments, lines
+}
+
+// within marks the lines between a node's first and last.
+func (s source) within(n ast.Node, lines map[int]bool) {
+	for line := s.line(n) + 1; line <= s.fset.Position(n.End()).Line; line++ {
+		lines[line] = true
+	}
 }
 
 // An echo says in words what the line below says in code: every word of it is one of the code's own.

@@ -48,7 +48,7 @@ var homes = map[string][]string{
 	"go.etcd.io/raft":                     {"cluster/quorum"},
 	"github.com/klauspost/compress":       {"codec/compress"},
 	"github.com/pierrec/lz4":              {"codec/compress"},
-	"golang.org/x/sys":                    {"internal"},
+	"golang.org/x/sys":                    {"internal", "cmd"},
 	"golang.org/x/term":                   {"cmd"},
 	"github.com/IBM/sarama":               {},
 	"github.com/twmb/franz-go/pkg/kgo":    {"cmd"},

@@ -3,6 +3,7 @@ package load
 import (
 	"encoding/binary"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -85,42 +86,47 @@ func produceRequest(acks int16, to ...target) *kmsg.ProduceRequest {
 	return req
 }
 
-// produced awaits the reply to a produce: how many partitions took their batch, and the first one's base offset.
+// produced awaits the reply to a produce: how many partitions took their batch, and one's base offset.
 func (c *Client) produced() (taken int, base int64, refused error, err error) {
-	err = c.answers(func(i int, code kerr.Code, offset int64) {
-		switch {
-		case code != kerr.None:
+	err = c.answers(func(_ string, p *kmsg.ProduceResponseTopicPartition) {
+		if code := kerr.Code(p.ErrorCode); code != kerr.None {
 			refused = code
-		default:
-			taken++
-			base = offset
+			return
 		}
+		taken++
+		base = p.BaseOffset
 	})
 	return taken, base, refused, err
 }
 
 // refusedOf awaits the reply to a produce and gives those of its targets that did not take their batch.
-func (c *Client) refusedOf(to []target) (refused []target, err error) {
-	err = c.answers(func(i int, code kerr.Code, _ int64) {
-		if code != kerr.None {
-			refused = append(refused, to[i])
-		}
+func (c *Client) refusedOf(to []target) ([]target, error) {
+	type place struct {
+		topic     string
+		partition int32
+	}
+	took := map[place]bool{}
+	err := c.answers(func(topic string, p *kmsg.ProduceResponseTopicPartition) {
+		took[place{strings.Clone(topic), p.Partition}] = kerr.Code(p.ErrorCode) == kerr.None
 	})
+	var refused []target
+	for _, t := range to {
+		if !took[place{t.topic, t.partition}] {
+			refused = append(refused, t)
+		}
+	}
 	return refused, err
 }
 
-// answers awaits the reply to a produce and tells of its partitions, in the order of the request.
-func (c *Client) answers(each func(i int, code kerr.Code, offset int64)) error {
+// answers awaits the reply to a produce and tells of its partitions, which come in any order.
+func (c *Client) answers(each func(topic string, p *kmsg.ProduceResponseTopicPartition)) error {
 	var resp kmsg.ProduceResponse
 	if err := c.Decode(&resp, produceVersion); err != nil {
 		return err
 	}
-	at := 0
 	for i := range resp.Topics {
 		for j := range resp.Topics[i].Partitions {
-			p := &resp.Topics[i].Partitions[j]
-			each(at, kerr.Code(p.ErrorCode), p.BaseOffset)
-			at++
+			each(resp.Topics[i].Topic, &resp.Topics[i].Partitions[j])
 		}
 	}
 	return nil
