@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -59,7 +60,10 @@ var kafkaQuantiles = []float64{0.5, 0.75, 0.95, 0.98, 0.99, 0.999}
 func (e emitter) millis(d *prometheus.Desc, all, recent *histogram.Counts, labels ...string) {
 	quantiles := make(map[float64]float64, len(kafkaQuantiles))
 	for _, q := range kafkaQuantiles {
-		quantiles[q] = recent.Quantile(q).Seconds() * 1000
+		quantiles[q] = inMillis(recent.Quantile(q))
 	}
-	e.ch <- prometheus.MustNewConstSummary(d, all.Count, all.Sum.Seconds()*1000, quantiles, labels...)
+	e.ch <- prometheus.MustNewConstSummary(d, all.Count, inMillis(all.Sum), quantiles, labels...)
 }
+
+// inMillis keeps whole microseconds.
+func inMillis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"runtime"
 	"runtime/metrics"
-
-	"troupe/internal/histogram"
 )
 
 // overviewAnswer is what GET /overview gives: the page asks every other second and makes rates of what only grows.
@@ -115,13 +113,11 @@ func (s *Server) requestRows() []requestRow {
 	for _, r := range s.times.read() {
 		rows = append(rows, requestRow{
 			Name: r.handler.Name, Count: r.all.Count,
-			P50: quantileMs(&r.recent, 0.5), P99: quantileMs(&r.recent, 0.99), Max: quantileMs(&r.recent, 1),
+			P50: inMillis(r.recent.Quantile(0.5)), P99: inMillis(r.recent.Quantile(0.99)), Max: inMillis(r.recent.Quantile(1)),
 		})
 	}
 	return rows
 }
-
-func quantileMs(c *histogram.Counts, q float64) float64 { return c.Quantile(q).Seconds() * 1000 }
 
 func (s *Server) directoryRows() []directoryRow {
 	sizes := map[string]int64{}
@@ -132,8 +128,8 @@ func (s *Server) directoryRows() []directoryRow {
 	for _, d := range s.deps.Node.Dirs {
 		writes, flushes := d.Writes.Read(), d.Flushes.Read()
 		row := directoryRow{
-			Path: d.Path, Size: sizes[d.Path], Writes: writes.Count, WriteMs: writes.Mean().Seconds() * 1000,
-			Flushes: flushes.Count, FlushMs: flushes.Mean().Seconds() * 1000,
+			Path: d.Path, Size: sizes[d.Path], Writes: writes.Count, WriteMs: inMillis(writes.Mean()),
+			Flushes: flushes.Count, FlushMs: inMillis(flushes.Mean()),
 		}
 		if err := d.Err(); err != nil {
 			row.Error = err.Error()

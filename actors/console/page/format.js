@@ -6,6 +6,7 @@ const scaled = (v, units, step) => {
 };
 
 export const number = v => whole.format(Math.round(v));
+export const counted = (n, noun) => `${number(n)} ${noun}${n === 1 ? '' : 's'}`;
 export const short = v => scaled(v, ['', ' k', ' M', ' G'], 1000);
 export const bytes = v => scaled(v, [' B', ' KiB', ' MiB', ' GiB', ' TiB'], 1024);
 export const percent = v => Math.round(v * 100) + ' %';

@@ -20,7 +20,7 @@ export class Card {
     this.picture = svg('svg', { viewBox: `0 0 ${points - 1} 40`, preserveAspectRatio: 'none', role: 'img' });
     this.picture.append(this.area, this.line);
     this.title = title;
-    this.node = el('section', { class: 'card' }, el('h2', {}, title), el('div', { class: 'value' }, this.value, this.peak), this.picture);
+    this.node = el('section', { class: 'card' }, el('h2', {}, title), this.value, this.peak, this.picture);
   }
 
   push(v) {
