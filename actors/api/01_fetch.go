@@ -89,8 +89,8 @@ func (op *fetchOp) Poll(last bool, wake func()) (*Payload, bool) {
 	parts := op.set.take(wake)
 	enough := op.read(parts)
 	if !enough && !last {
-		op.release()
 		op.set.putBack(op.unsettled(parts), true)
+		op.release()
 		op.set.arm(op.request.Cause, parts, op.session == nil)
 		return nil, false
 	}
@@ -173,15 +173,16 @@ func (op *fetchOp) behind() bool {
 }
 
 // unsettled are the parts that must be read again whatever changes: a wait for more bytes counts what is there
-// already, and an unknown topic may appear.
+// already, an unknown topic may appear, and a moved log start is told at the deadline at the latest.
 func (op *fetchOp) unsettled(parts []*fetchPart) []*fetchPart {
 	if op.session == nil {
 		return parts
 	}
 	var again []*fetchPart
 	for i := range op.results {
-		if op.results[i].code != kerr.None || op.results[i].part.offset < op.results[i].highWatermark {
-			again = append(again, op.results[i].part)
+		res := &op.results[i]
+		if res.code != kerr.None || res.part.offset < res.highWatermark || res.news() {
+			again = append(again, res.part)
 		}
 	}
 	return again

@@ -234,12 +234,17 @@ func (ss *session) empty() bool { return ss.size.Load() == 0 }
 func (ss *session) changed(results []fetchResult) []fetchResult {
 	kept := results[:0]
 	for _, res := range results {
-		p := res.part
-		same := p.told && p.toldHighWatermark == res.highWatermark && p.toldLogStart == res.start
-		if res.code == kerr.None && res.region.Len == 0 && res.diverging == nil && same {
+		if res.code == kerr.None && res.region.Len == 0 && res.diverging == nil && !res.news() {
 			continue
 		}
 		kept = append(kept, res)
 	}
 	return kept
+}
+
+// news tells whether a partition's marks differ from those that its session's client knows. A moved last stable offset
+// alone is no news (facts/replication.md 11).
+func (res *fetchResult) news() bool {
+	p := res.part
+	return !p.told || p.toldHighWatermark != res.highWatermark || p.toldLogStart != res.start
 }

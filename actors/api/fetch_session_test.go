@@ -289,3 +289,28 @@ func TestABrokerIsToldThatItFollowsNobody(t *testing.T) {
 	got := ask[*kmsg.FetchResponse](w, req, 15).Topics[0].Partitions[0]
 	expect(t, "by id, as KIP-903 has it", got.ErrorCode, kerr.NotLeaderOrFollower)
 }
+
+func TestASessionIsGivenAtItsDeadlineWhatIsThere(t *testing.T) {
+	w := newWorld(t)
+	w.topic("orders", 1)
+	w.topic("audit", 1)
+	id := ask[*kmsg.FetchResponse](w, inSession(0, sessionNew, "orders", "audit"), byName).SessionID
+	w.append("orders", "a record")
+	req := inSession(id, 1)
+	req.MinBytes, req.MaxWaitMillis = 100_000, 60_000
+	s := w.send(req, byName)
+	for range 2 { // nothing but its wake-ups tells a poll how often it is asked
+		if _, ok := s.later.Poll(false, func() {}); ok {
+			t.Fatal("answered with fewer bytes than were asked for at least")
+		}
+		w.settle()
+	}
+	w.append("audit", "another")
+	payload, ok := s.later.Poll(true, func() {})
+	if !ok {
+		t.Fatal("not answered at the deadline")
+	}
+	if got := decoded[*kmsg.FetchResponse](t, req, w.filled(payload)).Topics; len(got) != 2 {
+		t.Errorf("given %+v, want the records of both topics", got)
+	}
+}
