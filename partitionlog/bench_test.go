@@ -40,6 +40,15 @@ func BenchmarkStageAndDone(b *testing.B) {
 	}
 }
 
+func TestAskingForBackgroundWorkCostsNothingWhenThereIsNone(t *testing.T) {
+	l, _, _ := newLogOnDisk(t, testConfig())
+	appendAll(t, l, StageOptions{}, at(1))
+	background(t, l, 1)
+	if n := testing.AllocsPerRun(100, func() { l.Background(2) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 func BenchmarkAppendsOf1KiBThirtyTwoAtATime(b *testing.B) { benchmarkAppends(b, 1024, 32) }
 
 func BenchmarkAppendsOf64KiBFourAtATime(b *testing.B) { benchmarkAppends(b, 64<<10, 4) }

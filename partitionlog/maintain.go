@@ -90,25 +90,26 @@ func (l *Log) maintainTask() (*maintainTask, Kind) {
 		ready++
 	}
 	last := l.segments[len(l.segments)-1]
-	t := &maintainTask{dir: l.dir, epochs: l.epochs, epochsDue: l.epochsDirty, staleSnapshot: model.NoOffset}
-	kind := KindBulk
-	switch {
-	case ready > 0:
-		t.to = m.due[ready-1]
-		t.ready = ready
-		t.snapshots = l.snapshotsDue(m.due[:ready])
-		t.segments = l.toSync(t.to.at)
-		if l.snapshot < t.to.at && !l.isBase(l.snapshot) {
-			t.staleSnapshot = l.snapshot
-		}
-		kind = KindFsync
-	// Without a recovery point the entries are only moved out of memory, and nothing is synced.
-	case last.written && last.index.unwritten() >= l.env.Index.block():
-		t.segments = []segmentWork{{segment: last, block: last.index.block()}}
-	case !l.epochsDirty || l.creation != creationDone:
-		return nil, kind
+	entries := last.written && last.index.unwritten() >= l.env.Index.block()
+	if ready == 0 && !entries && (!l.epochsDirty || l.creation != creationDone) {
+		return nil, KindBulk
 	}
-	return t, kind
+	t := &maintainTask{dir: l.dir, epochs: l.epochs, epochsDue: l.epochsDirty, staleSnapshot: model.NoOffset}
+	if ready == 0 {
+		// Without a recovery point entries are only moved out of memory, and nothing is synced.
+		if entries {
+			t.segments = []segmentWork{{segment: last, block: last.index.block()}}
+		}
+		return t, KindBulk
+	}
+	t.to = m.due[ready-1]
+	t.ready = ready
+	t.snapshots = l.snapshotsDue(m.due[:ready])
+	t.segments = l.toSync(t.to.at)
+	if l.snapshot < t.to.at && !l.isBase(l.snapshot) {
+		t.staleSnapshot = l.snapshot
+	}
+	return t, KindFsync
 }
 
 // checkpointIfDirty asks for a recovery point when this log's part of the dirty bytes is used up, or it is old.
