@@ -12,15 +12,15 @@ import (
 func Troupe(binary string) Kind {
 	return Kind{
 		Name: "troupe",
-		command: func(dir string, listen ports, settings []string) (*exec.Cmd, error) {
+		command: func(b *Broker) *exec.Cmd {
 			args := []string{"start"}
 			for _, s := range append([]string{
-				"node.id=1", fmt.Sprintf("listeners=PLAINTEXT://127.0.0.1:%d", listen.client), "log.dirs=" + dir,
-				fmt.Sprintf("admin.address=127.0.0.1:%d", listen.other),
-			}, settings...) {
+				"node.id=1", "listeners=PLAINTEXT://" + b.Address, "log.dirs=" + b.Data(),
+				fmt.Sprintf("admin.address=127.0.0.1:%d", b.listen.other),
+			}, b.settings...) {
 				args = append(args, "--set", s)
 			}
-			return exec.Command(binary, args...), nil
+			return exec.Command(binary, args...)
 		},
 	}
 }
@@ -30,22 +30,22 @@ func Troupe(binary string) Kind {
 func Kafka(jars string) Kind {
 	return Kind{
 		Name: "kafka",
-		format: func(dir string, listen ports) error {
-			if err := os.WriteFile(properties(dir), []byte(kafkaProperties(dir, listen)), 0o644); err != nil {
+		format: func(b *Broker) error {
+			if err := os.WriteFile(b.properties(), []byte(b.kafkaProperties()), 0o644); err != nil {
 				return err
 			}
-			format := java(jars, "-Xmx256m", "kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", properties(dir))
+			format := java(jars, "-Xmx256m", "kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", b.properties())
 			if out, err := format.CombinedOutput(); err != nil {
 				return fmt.Errorf("kafka storage format: %w\n%s", err, out)
 			}
 			return nil
 		},
-		command: func(dir string, _ ports, settings []string) (*exec.Cmd, error) {
-			args := []string{"-Xmx1g", "kafka.Kafka", properties(dir)}
-			for _, s := range settings {
+		command: func(b *Broker) *exec.Cmd {
+			args := []string{"-Xmx1g", "kafka.Kafka", b.properties()}
+			for _, s := range b.settings {
 				args = append(args, "--override", s)
 			}
-			return java(jars, args...), nil
+			return java(jars, args...)
 		},
 	}
 }
@@ -55,17 +55,16 @@ func java(jars string, args ...string) *exec.Cmd {
 	return exec.Command("java", append([]string{args[0], "-cp", filepath.Join(jars, "*")}, args[1:]...)...)
 }
 
-// properties stands in the data directory's parent, which Kafka does not look at.
-func properties(dir string) string { return dir + ".properties" }
+func (b *Broker) properties() string { return filepath.Join(b.dir, "server.properties") }
 
 // kafkaProperties leaves everything at its default but what one node needs, and the time after which a broker counts
 // as dead: it is paused while the other one is measured.
-func kafkaProperties(dir string, listen ports) string {
-	return strings.NewReplacer("DIR", dir, "CLIENT", fmt.Sprint(listen.client), "OTHER", fmt.Sprint(listen.other)).Replace(
+func (b *Broker) kafkaProperties() string {
+	return strings.NewReplacer("DIR", b.Data(), "CLIENT", b.Address, "OTHER", fmt.Sprintf("127.0.0.1:%d", b.listen.other)).Replace(
 		`process.roles=broker,controller
 node.id=1
-controller.quorum.voters=1@127.0.0.1:OTHER
-listeners=PLAINTEXT://127.0.0.1:CLIENT,CONTROLLER://127.0.0.1:OTHER
+controller.quorum.voters=1@OTHER
+listeners=PLAINTEXT://CLIENT,CONTROLLER://OTHER
 controller.listener.names=CONTROLLER
 listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
 log.dirs=DIR

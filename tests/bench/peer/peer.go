@@ -18,19 +18,19 @@ import (
 type Kind struct {
 	Name string
 	// format prepares an empty directory; nil where none is needed.
-	format func(dir string, listen ports) error
-	// command is the process on a directory.
-	command func(dir string, listen ports, settings []string) (*exec.Cmd, error)
+	format func(b *Broker) error
+	// command is the broker's process.
+	command func(b *Broker) *exec.Cmd
 }
 
 // ports are those of one broker.
 type ports struct{ client, other int }
 
-// Broker is a running broker, or one on the same ports and directory again.
+// Broker is one node on its ports and its directory, running or not.
 type Broker struct {
 	Kind     Kind
-	Dir      string
 	Address  string
+	dir      string // of its own: the data, the configuration, what it prints
 	settings []string
 	listen   ports
 	cmd      *exec.Cmd
@@ -43,13 +43,13 @@ func New(k Kind, folder string, settings ...string) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Broker{Kind: k, Dir: dir, settings: settings}
+	b := &Broker{Kind: k, dir: dir, settings: settings}
 	if b.listen, err = freePorts(); err != nil {
 		return nil, err
 	}
 	b.Address = net.JoinHostPort("127.0.0.1", strconv.Itoa(b.listen.client))
 	if k.format != nil {
-		err = k.format(dir, b.listen)
+		err = k.format(b)
 	}
 	return b, err
 }
@@ -69,10 +69,7 @@ func freePorts() (p ports, err error) {
 
 // Launch starts the process and does not wait until it serves.
 func (b *Broker) Launch() error {
-	cmd, err := b.Kind.command(b.Dir, b.listen, b.settings)
-	if err != nil {
-		return err
-	}
+	cmd := b.Kind.command(b)
 	log, err := os.OpenFile(b.log(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
@@ -90,8 +87,10 @@ func (b *Broker) Launch() error {
 	return nil
 }
 
-// log stands beside the data directory.
-func (b *Broker) log() string { return b.Dir + ".log" }
+// Data is the folder of the log directory.
+func (b *Broker) Data() string { return filepath.Join(b.dir, "data") }
+
+func (b *Broker) log() string { return filepath.Join(b.dir, "output") }
 
 // patience bounds the wait for a start; Kafka's with thousands of partitions to recover takes minutes.
 const patience = 10 * time.Minute
@@ -139,13 +138,13 @@ func (b *Broker) Kill() error {
 
 // Remove ends the process and removes what it wrote.
 func (b *Broker) Remove() error {
-	return errors.Join(b.Kill(), os.RemoveAll(b.Dir), os.Remove(b.log()))
+	return errors.Join(b.Kill(), os.RemoveAll(b.dir))
 }
 
-// Files lists the files of the broker's directory.
+// Files lists the files of the log directory.
 func (b *Broker) Files() ([]string, error) {
 	var files []string
-	err := filepath.WalkDir(b.Dir, func(path string, entry os.DirEntry, err error) error {
+	err := filepath.WalkDir(b.Data(), func(path string, entry os.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
 			files = append(files, path)
 		}
