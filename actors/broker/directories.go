@@ -93,8 +93,23 @@ func unlock(dirs []*directory) {
 	}
 }
 
-func lockDirectory(fsys vfs.FS, path string) (*directory, error) {
+// makeDurable makes a directory that a power cut does not take: each one made is synced in the one above.
+func makeDurable(fsys vfs.FS, path string) error {
+	if _, err := fsys.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(path)
+	if err := makeDurable(fsys, parent); err != nil {
+		return err
+	}
 	if err := fsys.MkdirAll(path, 0o755); err != nil {
+		return err
+	}
+	return fsys.SyncDir(parent)
+}
+
+func lockDirectory(fsys vfs.FS, path string) (*directory, error) {
+	if err := makeDurable(fsys, path); err != nil {
 		return nil, fmt.Errorf("log directory %s cannot be made: %w", path, err)
 	}
 	lock, err := fsys.Lock(filepath.Join(path, lockFile))

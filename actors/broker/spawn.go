@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"troupe/actors/api"
 	"troupe/actors/configrules"
@@ -38,7 +39,7 @@ func (b *Broker) spawn(loaded *configs.Loaded, serving func()) {
 	b.env.Index = partitionlog.NewIndexBudget(b.cfg.Budgets.IndexBytes)
 	b.refs.warden = b.system.Spawn("warden", kit.Props{Kind: "warden", New: func() kit.Behavior { return &warden{b} }})
 	b.spawnDisks()
-	b.source = metadata.NewSource(cfg.NodeID, b.identity.clusterID, loaded.Layers)
+	b.source = metadata.NewSource(b.identity.clusterID, loaded.Layers, cfg)
 	b.spawnReplicas()
 	b.spawnController(loaded)
 	b.spawnLifecycle(serving)
@@ -91,7 +92,7 @@ func (p prefixed) Spawn(name string, props kit.Props) kit.Ref {
 func (b *Broker) spawnReplicas() {
 	found, clean := b.foundLogs()
 	b.opening = newOpening()
-	deps := &replica.Deps{Self: b.cfg.NodeID, Log: b.log, ProducerExpiry: b.cfg.Producers.Expiration}
+	deps := &replica.Deps{Self: b.cfg.NodeID, Log: b.log, ProducerExpiry: func() time.Duration { return b.source.Broker().Producers.Expiration }}
 	pace := replica.Pace{First: b.cfg.Log.InitialTaskDelay, Retention: b.cfg.Log.RetentionCheck, Producers: b.cfg.Producers.ExpirationCheck}
 	for i := range shardCount {
 		b.shards = append(b.shards, b.system.Spawn(fmt.Sprintf("replicas/%d", i), replica.NewShard(deps, pace)))
@@ -167,16 +168,9 @@ func (b *Broker) connect() {
 		Node: b.node, Log: b.log, Trace: b.tracer, Context: ctx, Credits: kit.NewCredits(inFlight(cfg.Budgets)),
 		ConnectionBytes: cfg.Budgets.ConnectionBytes, RequestMax: int(cfg.Socket.RequestMaxBytes), IdleMax: cfg.Socket.IdleMax,
 		SendBuffer: int(cfg.Socket.SendBufferBytes), ReceiveBuffer: int(cfg.Socket.ReceiveBufferBytes),
-		ConnectionsMax: int(cfg.Socket.ConnectionsMax), CreationRate: int(cfg.Socket.CreationRate), PerAddressMax: b.perAddressMax, Descriptors: b.descriptors,
+		Limits: func() *configs.Socket { return &b.source.Broker().Socket }, Descriptors: b.descriptors,
 		Observe: b.node.Stats.Observe,
 	}
-}
-
-func (b *Broker) perAddressMax(host string) int {
-	if n, ok := b.cfg.Socket.PerAddress[host]; ok {
-		return int(n)
-	}
-	return int(b.cfg.Socket.PerAddressMax)
 }
 
 // inFlight is the smaller of the two bounds on requests that are not answered yet.

@@ -1,0 +1,118 @@
+package broker
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"troupe/configs"
+	"troupe/internal/clock"
+	"troupe/internal/vfs"
+)
+
+// patience bounds every wait: only a hang meets it.
+const patience = 30 * time.Second
+
+// node is one broker after the other on a disk in memory, in this process.
+type node struct {
+	t     testing.TB
+	fs    *vfs.CrashFS
+	clock clock.Clock
+	set   []string
+	*Broker
+}
+
+func newNode(t testing.TB, seed uint64, set ...string) *node {
+	n := &node{t: t, clock: clock.System(), set: set, fs: vfs.NewCrashFS(seed, clock.System())}
+	t.Cleanup(n.abort)
+	return n
+}
+
+func (n *node) start() {
+	n.t.Helper()
+	if err := n.tryStart(); err != nil {
+		n.t.Fatalf("start: %v", err)
+	}
+}
+
+func (n *node) tryStart() error {
+	n.t.Helper()
+	loaded, err := configs.Load(configs.Options{Hostname: "localhost", Set: append([]string{
+		"node.id=1", "listeners=PLAINTEXT://127.0.0.1:0", "log.dirs=/data", "admin.address=", "log.initial.task.delay.ms=3600000",
+	}, n.set...)})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	b, err := Start(ctx, Options{Config: loaded, Log: slog.New(slog.NewTextHandler(logTo(), nil)), FS: n.fs, Clock: n.clock})
+	if err == nil {
+		n.Broker = b
+	}
+	return err
+}
+
+// logTo keeps the brokers quiet unless somebody looks for a fault.
+func logTo() io.Writer {
+	if os.Getenv("TROUPE_TEST_LOG") != "" {
+		return os.Stderr
+	}
+	return io.Discard
+}
+
+// address is where the first listener answers.
+func (n *node) address() string { return n.sockets[0].socket.Addr().String() }
+
+func (n *node) abort() {
+	if n.Broker != nil {
+		n.Abort()
+		n.Broker = nil
+	}
+}
+
+func (n *node) stopClean() {
+	n.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := n.Stop(ctx); err != nil {
+		n.t.Errorf("stop: %v", err)
+	}
+	n.Broker = nil
+}
+
+// cutPower ends the broker with the power: the disk keeps what was synced, and some of the rest.
+func (n *node) cutPower() {
+	n.fs.Crash() // the broker's files are dead from here on
+	n.abort()
+}
+
+// panics sums up the restarts of the actors whose names begin with a prefix.
+func (n *node) restarts(prefix string) (sum uint32) {
+	for _, a := range n.system.Tree() {
+		if strings.HasPrefix(a.Name, prefix) {
+			sum += a.Restarts
+		}
+	}
+	return sum
+}
+
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	again := time.NewTicker(time.Millisecond)
+	defer again.Stop()
+	for !holds() {
+		if time.Now().After(deadline) {
+			t.Fatalf("after %v it does not hold that %s", patience, what)
+		}
+		<-again.C
+	}
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
