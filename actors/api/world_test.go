@@ -59,7 +59,7 @@ func newWorld(t *testing.T) *world {
 	dir := disk.Open(system, env, "/data", model.DirectoryID{1}, disk.Lanes{}, nobody)
 	log := slog.New(slog.DiscardHandler)
 	pace := replica.Pace{First: time.Hour, Retention: time.Hour, Producers: time.Hour}
-	deps := &replica.Deps{Self: 1, Log: log, ProducerExpiry: time.Hour}
+	deps := &replica.Deps{Self: 1, Log: log, ProducerExpiry: func() time.Duration { return time.Hour }}
 	w.shard = system.Spawn("replicas", replica.NewShard(deps, pace))
 	w.node = &Node{
 		ID: 1, Config: &configs.Broker{NodeID: 1}, Layers: w.layers, Images: w, Replicas: replica.NewDirectory(),

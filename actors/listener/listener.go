@@ -17,6 +17,7 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/kit"
 	"troupe/actors/trace"
+	"troupe/configs"
 	"troupe/internal/vfs"
 )
 
@@ -32,9 +33,7 @@ type Deps struct {
 	IdleMax         time.Duration   // connections.max.idle.ms
 	SendBuffer      int             // socket.send.buffer.bytes; -1 leaves the system's
 	ReceiveBuffer   int
-	ConnectionsMax  int // max.connections
-	CreationRate    int // max.connection.creation.rate, connections a second
-	PerAddressMax   func(host string) int
+	Limits          func() *configs.Socket // as they are now: they may change while the broker runs
 	Descriptors     *vfs.Descriptors
 	// Observe is told of every answered request.
 	Observe func(h *api.Handler, version int16, took time.Duration)
@@ -63,13 +62,13 @@ func (d *Deps) Connections() int64 { return d.connections.Load() }
 func (d *Deps) enter(c *conn) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	host := c.client.Host
+	host, limits := c.client.Host, d.Limits()
 	switch {
 	case d.stopped[c.client.Listener]:
 		return "the broker stops"
-	case len(d.open) >= d.ConnectionsMax:
+	case len(d.open) >= int(limits.ConnectionsMax):
 		return "max.connections is reached"
-	case d.perHost[host] >= d.PerAddressMax(host):
+	case d.perHost[host] >= perAddressMax(limits, host):
 		return "max.connections.per.ip is reached"
 	case !d.Descriptors.Take(vfs.ShareConnections):
 		return "the process's limit of open files leaves no room for more connections"
@@ -81,6 +80,13 @@ func (d *Deps) enter(c *conn) string {
 	d.perHost[host]++
 	d.connections.Add(1)
 	return ""
+}
+
+func perAddressMax(l *configs.Socket, host string) int {
+	if n, ok := l.PerAddress[host]; ok {
+		return int(n)
+	}
+	return int(l.PerAddressMax)
 }
 
 func (d *Deps) closed(c *conn) {
@@ -258,7 +264,7 @@ func (a *Actor) awaitTurn(due time.Time) time.Time {
 	if due.Before(now.Add(-time.Second)) {
 		due = now.Add(-time.Second)
 	}
-	due = due.Add(time.Second / time.Duration(max(a.Deps.CreationRate, 1)))
+	due = due.Add(time.Second / time.Duration(max(a.Deps.Limits().CreationRate, 1)))
 	if wait := due.Sub(now); wait > 0 {
 		select {
 		case <-time.After(wait):

@@ -23,12 +23,13 @@ type Source struct {
 type published struct {
 	image  *image.Image
 	layers configs.Layers
+	broker *configs.Broker
 }
 
-// NewSource starts with an empty image over the static configuration.
-func NewSource(self model.BrokerID, clusterID string, static configs.Layers) *Source {
-	s := &Source{self: self, static: static}
-	s.publish(image.Empty(clusterID))
+// NewSource starts with an empty image over the static configuration, which broker is parsed from.
+func NewSource(clusterID string, static configs.Layers, broker *configs.Broker) *Source {
+	s := &Source{self: broker.NodeID, static: static}
+	s.latest.Store(&published{image: image.Empty(clusterID), layers: static, broker: broker})
 	return s
 }
 
@@ -38,8 +39,20 @@ func (s *Source) Image() *image.Image { return s.latest.Load().image }
 // Layers is the broker configuration below the topics' own, with the dynamic one of the latest image.
 func (s *Source) Layers() configs.Layers { return s.latest.Load().layers }
 
+// Broker is the configuration of this broker with the dynamic one of the latest image, for what may change while it
+// runs.
+func (s *Source) Broker() *configs.Broker { return s.latest.Load().broker }
+
 func (s *Source) publish(i *image.Image) {
-	s.latest.Store(&published{image: i, layers: s.LayersOf(i)})
+	before := s.latest.Load()
+	next := &published{image: i, layers: s.LayersOf(i), broker: before.broker}
+	if !maps.Equal(before.layers.Default, next.layers.Default) || !maps.Equal(before.layers.Broker, next.layers.Broker) {
+		// What is stored was checked when it was altered; what newer software stored changes nothing here.
+		if b, err := next.layers.Resolve(); err == nil {
+			next.broker = &b
+		}
+	}
+	s.latest.Store(next)
 }
 
 // LayersOf is the broker configuration below the topics' own under an image.

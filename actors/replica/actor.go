@@ -15,7 +15,7 @@ type Deps struct {
 	Self model.BrokerID
 	Log  *slog.Logger
 	// ProducerExpiry is producer.id.expiration.ms.
-	ProducerExpiry time.Duration
+	ProducerExpiry func() time.Duration
 }
 
 // actor runs one replica: it stages appends in the log, has the disk lanes write them and gives the machine what

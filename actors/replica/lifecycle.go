@@ -253,7 +253,7 @@ func (a *actor) maintain(ctx *kit.Context, m *Maintain) {
 	}
 	now := ctx.Now().UnixMilli()
 	if m.Producers {
-		a.log.ExpireProducers(now, a.deps.ProducerExpiry.Milliseconds())
+		a.log.ExpireProducers(now, a.deps.ProducerExpiry().Milliseconds())
 	}
 	if m.Retention {
 		a.run(ctx, a.log.Retention(now))
