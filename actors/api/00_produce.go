@@ -129,6 +129,7 @@ func (op *produceOp) AppendDone(at int, r replica.AppendResult) {
 	op.finish()
 }
 
+// reject answers for what did not come to a replica.
 func (op *produceOp) reject(at int, code kerr.Code, message string) {
 	op.AppendDone(at, failed(code, message))
 }
@@ -170,7 +171,7 @@ func (op *produceOp) finish() {
 	op.request.NoReply()
 }
 
-// AppendTo encodes the reply on the connection's writer.
+// AppendTo encodes the reply on the connection's writer, so that a replica is not kept from the next batch by it.
 func (op *produceOp) AppendTo(dst []byte) []byte {
 	resp := kmsg.ProduceResponse{Version: op.request.Version}
 	resp.Default()
@@ -197,6 +198,7 @@ func (op *produceOp) name(p *producePart) string {
 	return op.node.topicName(t.Topic, t.TopicID)
 }
 
+// encodePart names the records that a rule refused, by their place in the batch (KIP-467, version 8 and later).
 func (op *produceOp) encodePart(p *producePart) kmsg.ProduceResponseTopicPartition {
 	out := kmsg.NewProduceResponseTopicPartition()
 	out.Partition = op.body.Topics[p.topic].Partitions[p.partition].Partition
@@ -216,6 +218,7 @@ func (op *produceOp) encodePart(p *producePart) kmsg.ProduceResponseTopicPartiti
 	return out
 }
 
+// produceKeys are compared with other APIs' only: produces keep their order by themselves (Pipelined).
 func produceKeys(n *Node, dst []uint64, body kmsg.Request) []uint64 {
 	req := body.(*kmsg.ProduceRequest)
 	for i := range req.Topics {

@@ -54,7 +54,12 @@ func fetchKeys(n *Node, dst []uint64, body kmsg.Request) []uint64 {
 	return dst
 }
 
-// fetchOp is one Fetch on its way: polled by the connection's writer until it can be answered.
+// fetchOp is one Fetch on its way: polled by the connection's writer until it can be answered. A poll goes so:
+//
+//  1. take the partitions that are worth looking at: all of a fetch without session, those that changed of a session;
+//  2. read each from its replica's view, without a message: the bytes stay in their files;
+//  3. enough, or no use in waiting, or the time is up: bring what is not in the page cache there, and answer;
+//  4. else watch the replicas, put back what has to be counted again, and wait for a wake.
 type fetchOp struct {
 	node     *Node
 	request  *Request
@@ -68,7 +73,9 @@ type fetchOp struct {
 	incremental bool
 	code        kerr.Code
 
+	// results hold regions, which pin segments, from a read to the release or to the payload's Sent.
 	results []fetchResult
+	// warming is set once the reply is settled and waits for the disk alone; no poll reads again after that.
 	warming *warming
 }
 
@@ -265,7 +272,7 @@ func (op *fetchOp) failure() *kmsg.FetchResponse {
 	return resp
 }
 
-// newFetchPart reads one partition of a request.
+// newFetchPart makes what a request wants of one partition.
 func newFetchPart(r *Request, t *kmsg.FetchRequestTopic, p *kmsg.FetchRequestTopicPartition) *fetchPart {
 	part := &fetchPart{name: t.Topic, id: t.TopicID, partition: p.Partition, byID: r.Version >= 13}
 	part.update(p)

@@ -79,6 +79,8 @@ func handleListOffsets(n *Node, r *Request) {
 	g.arrive()
 }
 
+// listOffsetsKeys makes a search wait for a produce that came before it: a client that was not answered yet may still
+// count on its own order.
 func listOffsetsKeys(_ *Node, dst []uint64, body kmsg.Request) []uint64 {
 	req := body.(*kmsg.ListOffsetsRequest)
 	for i := range req.Topics {
@@ -89,7 +91,7 @@ func listOffsetsKeys(_ *Node, dst []uint64, body kmsg.Request) []uint64 {
 	return dst
 }
 
-// offsetSearch is one partition's part of a ListOffsets.
+// offsetSearch is one partition's part of a ListOffsets. It holds one view, so that limit and answer belong together.
 type offsetSearch struct {
 	node    *Node
 	request *Request
@@ -121,6 +123,7 @@ func (s *offsetSearch) start(req *kmsg.ListOffsetsRequest, g *gather) {
 		s.out.Offset, s.out.LeaderEpoch = int64(view.LogStart), int32(view.EpochAt(view.LogStart))
 	case latestTieredOffset, earliestPendingTiers: // nothing is tiered
 	default:
+		// Indexes and batches may have to come from the disk, which a connection's goroutine does not wait for.
 		g.expect()
 		h.Dir.ColdLane(h.TP).SendCaused(s.request.Cause, &disk.Task{
 			Name: "find an offset by time in " + h.TP.String(),
@@ -161,7 +164,8 @@ func (s *offsetSearch) lagging() kerr.Code {
 	}
 }
 
-// search runs on the lane. What it finds behind the limit counts as not found.
+// search runs on the lane. What it finds behind the limit counts as not found: the record of the largest timestamp is
+// sought in the whole log, as Kafka does, and hidden when this reader may not see it.
 func (s *offsetSearch) search() error {
 	look := func() (partitionlog.Found, bool, error) {
 		if s.ask.Timestamp == maxTimestampOffset {

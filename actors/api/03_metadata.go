@@ -51,6 +51,7 @@ func handleMetadata(n *Node, r *Request) {
 	}})
 }
 
+// namedByID takes the zero id for none, as the protocol does.
 func namedByID(t kmsg.MetadataRequestTopic) bool { return !model.TopicID(t.TopicID).IsZero() }
 
 // idsTooEarly refuses a whole request and tells nothing of the cluster (measured on Kafka 4.3.1).
@@ -67,7 +68,8 @@ func idsTooEarly(req *kmsg.MetadataRequest) *kmsg.MetadataResponse {
 	return resp
 }
 
-// autoCreateCode is what a client hears when its topic could not be made: it asks again, unless the name is at fault.
+// autoCreateCode is what a client hears when its topic could not be made. LEADER_NOT_AVAILABLE makes it ask again, which
+// helps while the controller is away; what the topic itself is refused for would be refused again.
 func autoCreateCode(c kerr.Code) kerr.Code {
 	switch c {
 	case kerr.InvalidTopicException, kerr.InvalidReplicationFactor, kerr.PolicyViolation:
@@ -96,6 +98,8 @@ func (n *Node) missingTopics(r *Request, req *kmsg.MetadataRequest) []string {
 	return names
 }
 
+// metadataReply is made from one image, after what was missing is in it: the controller answers a creation when this
+// broker has applied it.
 func (n *Node) metadataReply(r *Request, req *kmsg.MetadataRequest, failed map[string]kerr.Code) *kmsg.MetadataResponse {
 	img := n.Image()
 	resp := kmsg.NewPtrMetadataResponse()

@@ -27,6 +27,8 @@ const (
 
 const noCoordinators = "this broker has no group, transaction or share coordinator"
 
+// handleFindCoordinator refuses without looking: 35 is not retriable, so that clients fail at once and say why, where
+// COORDINATOR_NOT_AVAILABLE would have them ask for ever.
 func handleFindCoordinator(_ *Node, r *Request) {
 	req := r.Body.(*kmsg.FindCoordinatorRequest)
 	code, message := transactionsRefused, noCoordinators

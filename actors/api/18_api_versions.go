@@ -17,6 +17,8 @@ var apiVersions = &Handler{
 	Handle: handleAPIVersions,
 }
 
+// handleAPIVersions is asked first of all, before authentication, and has to be understood by a client that knows less
+// or more than this broker: so its reply header never has tags, and an unknown version is answered in the oldest form.
 func handleAPIVersions(n *Node, r *Request) {
 	resp := kmsg.NewPtrApiVersionsResponse()
 	resp.Version = r.Version
@@ -39,6 +41,7 @@ func handleAPIVersions(n *Node, r *Request) {
 	r.Reply(resp)
 }
 
+// apiKey shows the range that clients choose from; Produce shows more than is answered (Handler.Shown).
 func apiKey(h *Handler) kmsg.ApiVersionsResponseApiKey {
 	k := kmsg.NewApiVersionsResponseApiKey()
 	k.ApiKey, k.MinVersion, k.MaxVersion = h.Key, h.Shown(), h.Max

@@ -60,6 +60,7 @@ func handleDeleteRecords(n *Node, r *Request) {
 		}
 		op.left += len(t.Partitions)
 	}
+	// All are counted before the first is asked: an answer may come at once.
 	for i, name := range asked.topics {
 		for j, m := range asked.of[name] {
 			n.deleteRecords(r, name, m, op.take(&op.resp.Topics[i].Partitions[j]))
@@ -68,6 +69,7 @@ func handleDeleteRecords(n *Node, r *Request) {
 	r.ReplyLater(op)
 }
 
+// deleteRecordsKeys orders deletions with produces and fetches of the same partition on one connection.
 func deleteRecordsKeys(_ *Node, dst []uint64, body kmsg.Request) []uint64 {
 	req := body.(*kmsg.DeleteRecordsRequest)
 	for i := range req.Topics {

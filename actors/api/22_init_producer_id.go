@@ -20,6 +20,8 @@ var initProducerID = &Handler{
 	Handle: handleInitProducerID,
 }
 
+// handleInitProducerID gives a fresh id at epoch 0 whatever the client had before: without a transactional id there is
+// no state by which the old one could be continued.
 func handleInitProducerID(n *Node, r *Request) {
 	req := r.Body.(*kmsg.InitProducerIDRequest)
 	// kmsg leaves the fields of later versions at -1, which is "none".

@@ -24,6 +24,7 @@ var offsetForLeaderEpoch = &Handler{
 func handleOffsetForLeaderEpoch(n *Node, r *Request) {
 	req := r.Body.(*kmsg.OffsetForLeaderEpochRequest)
 	resp := req.ResponseKind().(*kmsg.OffsetForLeaderEpochResponse)
+	// Repeats are answered each in its place, unlike those of ListOffsets (measured).
 	for i := range req.Topics {
 		t := kmsg.NewOffsetForLeaderEpochResponseTopic()
 		t.Topic = req.Topics[i].Topic
@@ -44,6 +45,8 @@ func handleOffsetForLeaderEpoch(n *Node, r *Request) {
 	r.Reply(resp)
 }
 
+// epochEnd answers with the largest epoch that is not above the one asked for: the reader cuts its log at the end that
+// comes with it, or asks again for the epoch before (KIP-279).
 func (n *Node) epochEnd(topic string, asked *kmsg.OffsetForLeaderEpochRequestTopicPartition, out *kmsg.OffsetForLeaderEpochResponseTopicPartition) kerr.Code {
 	_, view, code := n.leading(topic, asked.Partition, model.LeaderEpoch(asked.CurrentLeaderEpoch))
 	if code != kerr.None {

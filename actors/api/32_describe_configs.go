@@ -24,6 +24,8 @@ var describeConfigs = &Handler{
 	Handle: handleDescribeConfigs,
 }
 
+// handleDescribeConfigs answers from this broker's image and static configuration alone: tools ask a broker about itself,
+// and any broker about topics. The message is empty beside success, as Kafka's is.
 func handleDescribeConfigs(n *Node, r *Request) {
 	req := r.Body.(*kmsg.DescribeConfigsRequest)
 	resp := req.ResponseKind().(*kmsg.DescribeConfigsResponse)
@@ -32,7 +34,7 @@ func handleDescribeConfigs(n *Node, r *Request) {
 		asked := &req.Resources[i]
 		res := kmsg.NewDescribeConfigsResponseResource()
 		res.ResourceType, res.ResourceName = asked.ResourceType, asked.ResourceName
-		entries, err := []configs.Entry(nil), error(kerr.InvalidRequest)
+		entries, err := []configs.Entry(nil), unknownKind(asked.ResourceType)
 		if !unknown {
 			entries, err = n.describe(r, asked)
 		}
@@ -46,6 +48,7 @@ func handleDescribeConfigs(n *Node, r *Request) {
 	r.Reply(resp)
 }
 
+// describable lists the kinds of KIP-133, KIP-412, KIP-714 and KIP-848.
 func describable(kind kmsg.ConfigResourceType) bool {
 	switch kind {
 	case kmsg.ConfigResourceTypeTopic, kmsg.ConfigResourceTypeBroker, kmsg.ConfigResourceTypeBrokerLogger,
@@ -53,6 +56,14 @@ func describable(kind kmsg.ConfigResourceType) bool {
 		return true
 	}
 	return false
+}
+
+// unknownKind is said to each resource of a request that names a kind nobody knows, also to the good ones.
+func unknownKind(kind kmsg.ConfigResourceType) error {
+	if describable(kind) {
+		return kerr.InvalidRequest
+	}
+	return &kerr.Error{Code: kerr.InvalidRequest, Detail: "Unexpected resource type " + strconv.Itoa(int(kind))}
 }
 
 // describe lists the configuration of one resource.
@@ -86,6 +97,7 @@ func (n *Node) describe(r *Request, asked *kmsg.DescribeConfigsRequestResource) 
 	}
 }
 
+// describeTopic judges the name first: an impossible one is not merely unknown.
 func (n *Node) describeTopic(name string, keys []string) ([]configs.Entry, error) {
 	if err := checkTopicName(name); err != nil {
 		return nil, err
@@ -127,7 +139,7 @@ func (n *Node) ownID(name, or string) error {
 // loggerSource is where DescribeConfigs says that a logger's level comes from.
 const loggerSource = configs.Source(kmsg.ConfigSourceDynamicBrokerLoggerConfig)
 
-// loggers is the one logger that there is.
+// loggers is the one logger that there is. Kafka lists Log4j's, by class; tools print whatever comes.
 func (n *Node) loggers() []configs.Entry {
 	level := strings.ToUpper(n.Config.Output.Level)
 	return []configs.Entry{{Name: rootLogger, Value: &level, Source: loggerSource, ReadOnly: true}}

@@ -18,6 +18,8 @@ var alterConfigs = &Handler{
 	Handle: handleAlterConfigs,
 }
 
+// handleAlterConfigs answers each resource on its own, in the order of the request, whoever answered it. The controller
+// is asked once, so that what it takes of a request is one change.
 func handleAlterConfigs(n *Node, r *Request) {
 	req := r.Body.(*kmsg.AlterConfigsRequest)
 	all := make([]alteration, len(req.Resources))
@@ -35,7 +37,7 @@ func handleAlterConfigs(n *Node, r *Request) {
 	resp.Resources = make([]kmsg.AlterConfigsResponseResource, len(all))
 	rest := *req
 	rest.Resources = nil
-	var forwarded []int
+	var forwarded []int // places in the request of what the controller is asked
 	for i := range all {
 		res := kmsg.NewAlterConfigsResponseResource()
 		res.ResourceType, res.ResourceName = all[i].kind, all[i].name

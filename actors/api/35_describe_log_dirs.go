@@ -22,6 +22,8 @@ var describeLogDirs = &Handler{
 	Handle: handleDescribeLogDirs,
 }
 
+// handleDescribeLogDirs takes sizes from what replicas publish; only the space of the file system is asked of the disk,
+// on a lane, where a network mount may hang without holding up a connection.
 func handleDescribeLogDirs(n *Node, r *Request) {
 	req := r.Body.(*kmsg.DescribeLogDirsRequest)
 	resp := req.ResponseKind().(*kmsg.DescribeLogDirsResponse)
@@ -65,6 +67,7 @@ func (n *Node) logsByDir(topics []kmsg.DescribeLogDirsRequestTopic) map[*disk.Di
 		}
 		return found
 	}
+	// Repeats are told once and what is not here not at all (measured).
 	seen := map[model.TopicPartition]bool{}
 	for _, t := range topics {
 		for _, p := range t.Partitions {

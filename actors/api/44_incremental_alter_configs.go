@@ -18,6 +18,8 @@ var incrementalAlterConfigs = &Handler{
 	Handle: handleIncrementalAlterConfigs,
 }
 
+// handleIncrementalAlterConfigs answers each resource on its own, in the order of the request, whoever answered it. The controller
+// is asked once, so that what it takes of a request is one change.
 func handleIncrementalAlterConfigs(n *Node, r *Request) {
 	req := r.Body.(*kmsg.IncrementalAlterConfigsRequest)
 	all := make([]alteration, len(req.Resources))
@@ -35,7 +37,7 @@ func handleIncrementalAlterConfigs(n *Node, r *Request) {
 	resp.Resources = make([]kmsg.IncrementalAlterConfigsResponseResource, len(all))
 	rest := *req
 	rest.Resources = nil
-	var forwarded []int
+	var forwarded []int // places in the request of what the controller is asked
 	for i := range all {
 		res := kmsg.NewIncrementalAlterConfigsResponseResource()
 		res.ResourceType, res.ResourceName = all[i].kind, all[i].name

@@ -24,6 +24,8 @@ const (
 	controllerEndpoints = 2
 )
 
+// handleDescribeCluster tells a broker's client some broker as the controller, since every broker forwards; only a
+// controller's listener tells who leads.
 func handleDescribeCluster(n *Node, r *Request) {
 	req := r.Body.(*kmsg.DescribeClusterRequest)
 	resp := req.ResponseKind().(*kmsg.DescribeClusterResponse)
@@ -65,6 +67,7 @@ func checkEndpoint(asked int8, r *Request) error {
 	}
 }
 
+// describedBrokers leaves out who does not listen where the client came in: it has no address there.
 func (n *Node) describedBrokers(c *Client, fencedToo bool, resp *kmsg.DescribeClusterResponse) {
 	for b := range n.Image().Brokers() {
 		e, reachable := b.Endpoint(c.Listener)

@@ -58,6 +58,7 @@ func (n *Node) producersRefused(r *Request, topic string) error {
 	return nil
 }
 
+// describeProducers asks the replica, whose state changes with every batch: a published copy would cost each append.
 func (n *Node) describeProducers(r *Request, topic string, partition int32, out *kmsg.DescribeProducersResponseTopicPartition, g *gather) {
 	h := n.Replicas.Get(model.TopicPartition{Topic: topic, Partition: partition})
 	if h == nil {
@@ -78,6 +79,7 @@ func (n *Node) describeProducers(r *Request, topic string, partition int32, out 
 	}})
 }
 
+// describeProducersKeys makes the answer show what this connection produced before.
 func describeProducersKeys(_ *Node, dst []uint64, body kmsg.Request) []uint64 {
 	req := body.(*kmsg.DescribeProducersRequest)
 	for i := range req.Topics {

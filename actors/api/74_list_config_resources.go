@@ -26,6 +26,8 @@ var listedKinds = []kmsg.ConfigResourceType{
 	kmsg.ConfigResourceTypeBroker, kmsg.ConfigResourceTypeTopic,
 }
 
+// handleListConfigResources answers no part of a request that names an unknown kind: the client cannot tell an empty
+// kind from one that was skipped.
 func handleListConfigResources(n *Node, r *Request) {
 	req := r.Body.(*kmsg.ListConfigResourcesRequest)
 	resp := req.ResponseKind().(*kmsg.ListConfigResourcesResponse)

@@ -31,6 +31,8 @@ type topicPage struct {
 	resp *kmsg.DescribeTopicPartitionsResponse
 }
 
+// handleDescribeTopicPartitions makes each page from the image of its moment: a topic that goes between two pages is
+// left out, as its cursor only says where to go on in the order of names.
 func handleDescribeTopicPartitions(n *Node, r *Request) {
 	req := r.Body.(*kmsg.DescribeTopicPartitionsRequest)
 	resp := req.ResponseKind().(*kmsg.DescribeTopicPartitionsResponse)
@@ -93,6 +95,7 @@ func (p *topicPage) named(names []string) {
 	}
 }
 
+// name takes no place of the page for a topic that is not there, but none is told after the page is full.
 func (p *topicPage) name(name string) bool {
 	if t, ok := p.img.Topic(name); ok {
 		return p.topic(t)
@@ -143,6 +146,7 @@ func (p *topicPage) stop(topic string, partition int32) {
 	p.resp.NextCursor = &next
 }
 
+// partition is Metadata's, with the replicas that may be elected though they are not in sync (KIP-966).
 func (p *topicPage) partition(number int32, of *image.Partition) kmsg.DescribeTopicPartitionsResponseTopicPartition {
 	out := kmsg.NewDescribeTopicPartitionsResponseTopicPartition()
 	out.Partition, out.LeaderID, out.LeaderEpoch = number, int32(of.Leader), int32(of.LeaderEpoch)
@@ -156,6 +160,7 @@ func (p *topicPage) partition(number int32, of *image.Partition) kmsg.DescribeTo
 	return out
 }
 
+// describedTopic has the operations at "not told", which the answers of Kafka keep beside a refused cursor.
 func describedTopic(name string, code kerr.Code) kmsg.DescribeTopicPartitionsResponseTopic {
 	t := kmsg.NewDescribeTopicPartitionsResponseTopic()
 	t.Topic, t.ErrorCode, t.IsInternal = &name, int16(code), internalTopic(name)

@@ -21,7 +21,8 @@ func checkTopicName(name string) error {
 	return err
 }
 
-// mayConfigure asks the authorizer for a resource whose configuration is read or changed.
+// mayConfigure asks the authorizer for a resource whose configuration is read or changed: topics and groups by name, all
+// else as a matter of the cluster (KIP-133).
 func (n *Node) mayConfigure(r *Request, kind kmsg.ConfigResourceType, name string, op Operation) error {
 	on, code := OnCluster, kerr.ClusterAuthorizationFailed
 	switch kind {
@@ -38,7 +39,7 @@ func (n *Node) mayConfigure(r *Request, kind kmsg.ConfigResourceType, name strin
 	return nil
 }
 
-// alteration is one resource of AlterConfigs or IncrementalAlterConfigs.
+// alteration is one resource of AlterConfigs or IncrementalAlterConfigs, as far as this broker judges it.
 type alteration struct {
 	kind  kmsg.ConfigResourceType
 	name  string
@@ -72,6 +73,7 @@ func (n *Node) refuse(r *Request, a *alteration) error {
 	}
 	switch a.kind {
 	case kmsg.ConfigResourceTypeBroker:
+		// Without a name it is the default of all brokers, which any of them passes on.
 		if a.name != "" {
 			if err := n.alterable(a.name); err != nil {
 				return err
@@ -98,6 +100,7 @@ func (n *Node) refuse(r *Request, a *alteration) error {
 	return n.mayConfigure(r, a.kind, a.name, AlterConfigsOp)
 }
 
+// alterable is ownID in the words of alterations, which differ in Kafka.
 func (n *Node) alterable(name string) error {
 	id, err := strconv.ParseInt(name, 10, 32)
 	switch {

@@ -18,8 +18,17 @@ const inlineMax = 16 << 10
 
 var fetchBuffers = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}
 
-// encodeFetch lays out a Fetch reply (versions 4-18), with holes where the records of larger regions stand. kmsg would
-// need the records in memory; everything else of the layout is its FetchResponse, and a test compares the two.
+// encodeFetch lays out a Fetch reply, with holes where the records of larger regions stand. kmsg would need the records
+// in memory; everything else of the layout is its FetchResponse, and a test compares the two. Numbers are big-endian;
+// the figures are versions, the words after / the form of version 12 and later.
+//
+//	throttle int32 | error int16, session int32 (7+) | topics: count int32/uvarint+1
+//	  name int16+bytes/uvarint+1+bytes, or id 16 bytes (13+) | partitions: count
+//	    number int32 | error int16 | high watermark, last stable offset int64 | log start int64 (5+)
+//	    aborted: count, -1/0 for null | producer id, first offset int64
+//	    preferred replica int32 (11+) | records: length int32/uvarint+1, bytes
+//	    tags (12+): 0 diverging epoch int32, end int64 | 1 leader int32, epoch int32 (KIP-951, 16+)
+//	tags: 0 endpoints of the leaders (16+)
 func encodeFetch(op *fetchOp) *Payload {
 	buf := fetchBuffers.Get().(*[]byte)
 	e := fetchEncoder{op: op, version: op.request.Version, dst: (*buf)[:0]}
@@ -38,6 +47,7 @@ func encodeFetch(op *fetchOp) *Payload {
 	}}
 }
 
+// fetchEncoder appends one reply to a pooled buffer: a broker answers more fetches than anything else.
 type fetchEncoder struct {
 	op       *fetchOp
 	version  int16
@@ -59,6 +69,7 @@ func (e *fetchEncoder) length(n int) {
 	e.int32(int32(n))
 }
 
+// tags begins a list of n tagged fields, which ends every structure of a flexible version.
 func (e *fetchEncoder) tags(n int) {
 	if e.flexible {
 		e.dst = binary.AppendUvarint(e.dst, uint64(n))
@@ -94,10 +105,12 @@ func (e *fetchEncoder) body() {
 	e.endpoints(hinted)
 }
 
+// sameTopic compares the id too: a topic that was deleted and made again is another one under its name.
 func sameTopic(a, b *fetchResult) bool {
 	return a.part.name == b.part.name && a.part.id == b.part.id
 }
 
+// topicRuns counts the entries beforehand: their number stands before the first.
 func topicRuns(results []fetchResult) int {
 	n := 0
 	for i := range results {
@@ -121,6 +134,8 @@ func (e *fetchEncoder) topic(p *fetchPart) {
 	}
 }
 
+// partition writes one partition and remembers what its session's client knows from then on. An error is not
+// remembered, so that the marks are told again when it is over (KIP-227).
 func (e *fetchEncoder) partition(res *fetchResult) {
 	p := res.part
 	p.told, p.toldHighWatermark, p.toldLogStart = res.code == kerr.None, res.highWatermark, res.start
@@ -139,6 +154,7 @@ func (e *fetchEncoder) partition(res *fetchResult) {
 	e.partitionTags(res)
 }
 
+// aborted is null for read_uncommitted, which clients tell from an empty list: they then need no filter.
 func (e *fetchEncoder) aborted(list []partitionlog.AbortedTxn) {
 	if list == nil {
 		if e.flexible {
@@ -177,6 +193,7 @@ func (e *fetchEncoder) records(res *fetchResult) {
 	}
 }
 
+// partitionTags writes the tags in rising order, each with its size before it.
 func (e *fetchEncoder) partitionTags(res *fetchResult) {
 	if !e.flexible {
 		return

@@ -87,7 +87,8 @@ func (n *Node) readPartition(set *fetchSet, p *fetchPart, lim *fetchLimits) fetc
 	return n.readRecords(view, lim, res)
 }
 
-// diverge compares the last epoch that the reader fetched with the leader's epochs.
+// diverge is how a reader finds out that its log, or what it has read, is not the leader's any more: it names the epoch
+// of the last record that it has (KIP-595). The answer is where that epoch ends here, and the reader cuts its log there.
 func (res *fetchResult) diverge(view *partitionlog.View, p *fetchPart) {
 	if p.lastFetchedEpoch == model.NoLeaderEpoch {
 		return
@@ -102,6 +103,8 @@ func (res *fetchResult) diverge(view *partitionlog.View, p *fetchPart) {
 	}
 }
 
+// readRecords finds what a reader may have. Between the high watermark and the log's end an offset is in range and has
+// nothing yet; beyond, the reader has what this leader never wrote.
 func (n *Node) readRecords(view *partitionlog.View, lim *fetchLimits, res fetchResult) fetchResult {
 	p := res.part
 	if p.offset < view.LogStart || p.offset > view.LogEnd {

@@ -23,7 +23,7 @@ const (
 	sessionNone = -1 // without one; a session named beside it ends
 )
 
-// partKey names a partition within a session the way its requests do.
+// partKey names a partition within a session the way its requests do: by name before version 13, by id from there on.
 type partKey struct {
 	name      string
 	id        model.TopicID
@@ -68,6 +68,12 @@ func (s *Sessions) Count() (held int, evicted uint64) {
 }
 
 // bind gives the fetch its partitions: those of its session, or a set of its own.
+//
+//	id  epoch  meaning (KIP-227)
+//	0   0      everything, and open a session
+//	0   -1     everything, without a session
+//	n   0, -1  the same, and session n ends
+//	n   k      what changed in session n, whose epoch must be k
 func (s *Sessions) bind(n *Node, r *Request, op *fetchOp) kerr.Code {
 	req := r.Body.(*kmsg.FetchRequest)
 	if req.SessionEpoch != sessionNew && req.SessionEpoch != sessionNone {
@@ -96,7 +102,8 @@ func (s *Sessions) bind(n *Node, r *Request, op *fetchOp) kerr.Code {
 	return kerr.None
 }
 
-// resume finds the session of an incremental fetch and moves its epoch on.
+// resume finds the session of an incremental fetch and moves its epoch on. The epoch stops a client that lost count, and
+// an old request that was held up somewhere, from taking partitions for told that were not.
 func (s *Sessions) resume(req *kmsg.FetchRequest, byID bool) (*session, kerr.Code) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +179,7 @@ func (s *Sessions) close(id int32) {
 	}
 }
 
-// end gives up the watches of a session that has lost its place.
+// end gives up the watches of a session that has lost its place; a request that is at work on it comes first.
 func (ss *session) end() {
 	ss.set.exclusive.Lock()
 	defer ss.set.exclusive.Unlock()

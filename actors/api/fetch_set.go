@@ -9,7 +9,8 @@ import (
 	"troupe/internal/model"
 )
 
-// fetchPart is what one fetch, or one fetch session, wants of one partition.
+// fetchPart is what one fetch, or one fetch session, wants of one partition, and how far the two have come. It is worked
+// on by who holds the set's exclusive lock, but for watch and queued, which the set's mu guards: replicas change those.
 type fetchPart struct {
 	byID      bool // the request names the topic by id
 	name      string
@@ -35,6 +36,8 @@ type fetchPart struct {
 	gone   bool // left the session
 }
 
+// watchState is what the replica was asked for. A fetch without session is over after one wake, so its watch is too; a
+// session's watch stays from poll to poll, or each poll would cost two messages a partition.
 type watchState uint8
 
 const (
@@ -48,6 +51,12 @@ const (
 //
 // Replicas call Changed from their own goroutines; everything else is called by one request at a time, which holds
 // exclusive: the ordering key of a session sees to it on one connection, but a client may use its session on two.
+//
+// Invariants:
+//  1. a partition with something to tell is in the queue, or its watch will put it there: arm passes on what was seen, and
+//     a replica that has moved on since calls at once;
+//  2. a partition is in the queue once at the most (queued);
+//  3. parts[p.key] is p until p is dropped, so a late call finds nothing or a partition that is merely looked at.
 type fetchSet struct {
 	exclusive sync.Mutex
 
@@ -74,13 +83,14 @@ func (s *fetchSet) add(p *fetchPart) {
 	s.push(p)
 }
 
-// touch queues a partition whose request changed.
+// touch queues a partition of which the client changed its offset or limit.
 func (s *fetchSet) touch(p *fetchPart) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.push(p)
 }
 
+// push is for holders of mu.
 func (s *fetchSet) push(p *fetchPart) {
 	if !p.queued && !p.gone {
 		p.queued = true
@@ -169,7 +179,8 @@ func (s *fetchSet) bind(p *fetchPart, h *replica.Handle) {
 	p.handle, p.watch = h, unwatched
 }
 
-// drop takes a partition out.
+// drop takes a partition out. The replica forgets the watch when it comes to the message; until then its calls find the
+// place empty.
 func (s *fetchSet) drop(p *fetchPart) {
 	s.mu.Lock()
 	p.gone = true
@@ -183,7 +194,7 @@ func (s *fetchSet) drop(p *fetchPart) {
 	}
 }
 
-// release ends all watches.
+// release ends all watches. A set that was released gives nothing any more.
 func (s *fetchSet) release() {
 	s.mu.Lock()
 	s.wake = nil

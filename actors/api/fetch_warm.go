@@ -13,6 +13,8 @@ type warming struct {
 	wake func()
 }
 
+// done is asked by polls; finished is called by the lanes, with errors that the answer then shows by itself: what
+// cannot be read now cannot be sent either.
 func (w *warming) done() bool { return w.left.Load() == 0 }
 
 func (w *warming) finished(error) {

@@ -45,12 +45,14 @@ func (m *metadataView) topics() []kmsg.MetadataResponseTopic {
 	return out
 }
 
-// metadataName is a topic as a request names it.
+// metadataName is a topic as a request names it; a client that names one both ways gets both answers.
 type metadataName struct {
 	name string
 	id   model.TopicID
 }
 
+// asked answers for one topic. What the client may not see is refused before it is looked for, so that nobody learns
+// which topics there are by trying names.
 func (m *metadataView) asked(t *kmsg.MetadataRequestTopic) kmsg.MetadataResponseTopic {
 	switch {
 	case namedByID(*t):
@@ -77,6 +79,8 @@ func (m *metadataView) asked(t *kmsg.MetadataRequestTopic) kmsg.MetadataResponse
 	return m.failure(t, kerr.UnknownTopicOrPartition)
 }
 
+// failure fills in what Kafka 4.3.1 tells beside an error: the name as asked for (the field is not nullable before
+// version 12; of an unknown id there is none), whether it would be internal, and what the client may do with it.
 func (m *metadataView) failure(asked *kmsg.MetadataRequestTopic, code kerr.Code) kmsg.MetadataResponseTopic {
 	t := kmsg.NewMetadataResponseTopic()
 	t.ErrorCode, t.Topic, t.TopicID = int16(code), asked.Topic, asked.TopicID
@@ -93,6 +97,7 @@ func (m *metadataView) failure(asked *kmsg.MetadataRequestTopic, code kerr.Code)
 	return t
 }
 
+// topic tells a topic with all its partitions: a client keeps what it is told as a whole.
 func (m *metadataView) topic(topic *image.Topic) kmsg.MetadataResponseTopic {
 	t := kmsg.NewMetadataResponseTopic()
 	t.Topic, t.TopicID, t.IsInternal = &topic.Name, topic.ID, internalTopic(topic.Name)
@@ -112,6 +117,7 @@ func (m *metadataView) partition(number int32, p *image.Partition) kmsg.Metadata
 	out.Replicas, out.ISR = ids(p.Replicas), ids(p.ISR)
 	out.OfflineReplicas = m.node.offline(m.img, p)
 	code := m.node.leaderCode(m.img, m.r.Client, p)
+	// A leader that the client cannot reach is none to it; the epoch still says which leadership it missed.
 	if code != kerr.None {
 		out.Leader = -1
 	}
@@ -122,7 +128,8 @@ func (m *metadataView) partition(number int32, p *image.Partition) kmsg.Metadata
 	return out
 }
 
-// leaderCode tells why a client cannot reach a partition's leader.
+// leaderCode tells why a client cannot reach a partition's leader: there is none, or it does not listen where the client
+// came in.
 func (n *Node) leaderCode(img *image.Image, c *Client, p *image.Partition) kerr.Code {
 	leader, ok := img.Broker(p.Leader)
 	if p.Leader == model.NoBroker || !ok || leader.Fenced {
@@ -145,6 +152,7 @@ func (n *Node) offline(img *image.Image, p *image.Partition) []int32 {
 	return out
 }
 
+// ids is never null: clients take null for a field that the version lacks.
 func ids(list []model.BrokerID) []int32 {
 	out := make([]int32, len(list))
 	for i, id := range list {
