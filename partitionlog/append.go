@@ -76,7 +76,6 @@ func (s *scratch) writeFile(head *Job) (int64, error) {
 		if err := head.seg.file.dir.make(); err != nil {
 			return 0, err
 		}
-		head.seg.file.dir.named()
 	}
 	f, err := head.seg.file.pin(u)
 	if err != nil {

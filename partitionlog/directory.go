@@ -3,10 +3,12 @@ package partitionlog
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"troupe/internal/model"
 	"troupe/internal/vfs"
@@ -71,20 +73,26 @@ type directory struct {
 	path string
 	// exists is false for a log that was decided on in memory only.
 	exists bool
-	// unsynced tells that names were made in the directory, or the directory itself, that a power cut may take.
-	unsynced bool
+	// unsynced tells that names were made or removed in the directory, or the directory itself was made, and that a power
+	// cut may undo it. It is set while mu is held, after the call, so that a sync misses neither.
+	unsynced atomic.Bool
 }
 
 // open, rename and remove hold the path still, but do not exclude each other.
 func (d *directory) open(id fileID, flag int) (vfs.File, error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return d.fs.Open(filepath.Join(d.path, id.String()), flag, 0o644)
+	f, err := d.fs.Open(filepath.Join(d.path, id.String()), flag, 0o644)
+	if flag&os.O_CREATE != 0 {
+		d.unsynced.Store(true)
+	}
+	return f, err
 }
 
 func (d *directory) rename(from, to fileID) error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
+	defer d.unsynced.Store(true)
 	return d.fs.Rename(filepath.Join(d.path, from.String()), filepath.Join(d.path, to.String()))
 }
 
@@ -92,6 +100,7 @@ func (d *directory) rename(from, to fileID) error {
 func (d *directory) remove(id fileID) error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
+	defer d.unsynced.Store(true)
 	if err := d.fs.Remove(filepath.Join(d.path, id.String())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -115,15 +124,9 @@ func (d *directory) make() error {
 	if err := d.fs.MkdirAll(d.path, 0o755); err != nil {
 		return err
 	}
-	d.exists, d.unsynced = true, true
+	d.exists = true
+	d.unsynced.Store(true)
 	return nil
-}
-
-// named notes that a file was created or removed. It comes before the call, so that a sync in between cannot miss it.
-func (d *directory) named() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.unsynced = true
 }
 
 // sync makes the names durable that were made since the last sync: without that a synced file may be gone after a
@@ -131,13 +134,13 @@ func (d *directory) named() {
 func (d *directory) sync() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.unsynced {
+	if !d.unsynced.Load() {
 		return nil // most flushes end here
 	}
 	if err := errors.Join(d.fs.SyncDir(d.path), d.fs.SyncDir(filepath.Dir(d.path))); err != nil {
 		return syncError{err}
 	}
-	d.unsynced = false
+	d.unsynced.Store(false)
 	return nil
 }
 

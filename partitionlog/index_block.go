@@ -33,9 +33,6 @@ func (b *indexBlock) write(sync bool) error {
 		if len(data) == 0 && at > 0 && !sync {
 			return nil
 		}
-		if at == 0 {
-			b.index.log.dir.named()
-		}
 		return b.index.files.once(b.index.log.dir, b.index.name(s), os.O_RDWR|os.O_CREATE, func(f vfs.File) error {
 			if _, err := f.WriteAt(data, at); err != nil || !sync {
 				return err

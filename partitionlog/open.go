@@ -27,6 +27,7 @@ func Open(env *Env, dir string, tp model.TopicPartition, cfg Config, p OpenParam
 		return nil, Recovery{}, err
 	}
 	d := &directory{fs: env.FS, path: dir, exists: true}
+	d.unsynced.Store(!p.Clean) // the process that made the names may have been killed before it synced them
 	l := newLog(env, d, tp, cfg, p.TopicID)
 	if err := l.identify(); err != nil {
 		return nil, Recovery{}, err

@@ -35,7 +35,6 @@ func (ld *loader) restoreProducers() error {
 		// Of the snapshots before the one taken, only those of segments are of use to a later truncation.
 		keep := sound || ld.snapshot != model.NoOffset && o <= ld.end && ld.isBase(o)
 		if !keep {
-			ld.dir.named()
 			if err := ld.dir.remove(id); err != nil {
 				return err
 			}
@@ -131,7 +130,6 @@ func (ld *loader) setTxnIndex(s *segment, entries []byte, kept int) error {
 	if len(entries) == 0 {
 		return ld.dir.remove(id)
 	}
-	ld.dir.named()
 	return ld.env.Files.once(ld.dir, id, os.O_RDWR|os.O_CREATE, func(f vfs.File) error {
 		if _, err := f.WriteAt(entries, 0); err != nil {
 			return err

@@ -84,7 +84,6 @@ type retentionTask struct {
 func (t *retentionTask) run() error {
 	if t.next != nil {
 		// It is durable before the first of the others goes: a directory without segments is a log that begins at 0.
-		t.dir.named()
 		if _, err := t.next.file.pin(useCreate); err != nil {
 			return err
 		}

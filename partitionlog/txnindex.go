@@ -54,7 +54,6 @@ type txnEntries struct {
 
 func (t *txnEntries) write(s *segment) error {
 	if t.at == 0 {
-		s.file.dir.named()
 	}
 	id := fileID{offset: s.base, suffix: suffixTxnIndex}
 	return s.file.cache.once(s.file.dir, id, os.O_RDWR|os.O_CREATE, func(f vfs.File) error {
