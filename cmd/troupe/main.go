@@ -115,18 +115,23 @@ func normalize(root *cobra.Command, line []string) []string {
 	return append(path, option.Normalize(command.Flags(), rest)...)
 }
 
-// interruptible gives a context that ends at the first SIGINT or SIGTERM, and the signal there was (0: none). A second
-// signal ends the process at once.
+// interruptible gives a context that ends at the first SIGINT or SIGTERM, and a function that stops waiting for one and
+// tells the signal there was (0: none). A second signal ends the process at once.
 func interruptible() (context.Context, func() syscall.Signal) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		got := <-signals
-		signal.Stop(signals)
-		cancel(signalled{got.(syscall.Signal)})
+		select {
+		case got := <-signals:
+			signal.Stop(signals)
+			cancel(signalled{got.(syscall.Signal)})
+		case <-ctx.Done():
+		}
 	}()
 	return ctx, func() syscall.Signal {
+		signal.Stop(signals)
+		cancel(nil) // has no effect after a signal
 		var by signalled
 		if errors.As(context.Cause(ctx), &by) {
 			return by.Signal

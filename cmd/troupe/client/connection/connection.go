@@ -157,15 +157,32 @@ func Milliseconds(props kafkatext.Properties, key string, def time.Duration) (ti
 	return time.Duration(n) * time.Millisecond, nil
 }
 
-// Call runs one administrative call under the client's timeout; name is that of the Java client, for the message.
+// retryPause is how long Call waits after no broker could be dialled.
+const retryPause = 100 * time.Millisecond
+
+// Call runs one administrative call under the client's timeout, again and again while no broker can be dialled: scripts
+// count on being able to call right after a broker was started. name is that of the Java client, for the message.
 func (c *Client) Call(ctx context.Context, name string, call func(context.Context) error) error {
 	within, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	err := call(within)
-	if err != nil && ctx.Err() == nil && (errors.Is(err, context.DeadlineExceeded) || within.Err() != nil) {
+	for Unreachable(err) && within.Err() == nil {
+		select {
+		case <-within.Done():
+		case <-time.After(retryPause):
+			err = call(within)
+		}
+	}
+	if err != nil && ctx.Err() == nil && within.Err() != nil {
 		return fmt.Errorf("Timed out waiting for a node assignment. Call: %s", name)
 	}
 	return err
+}
+
+// Unreachable tells whether a request failed because no broker could be dialled, which means that it was not sent.
+func Unreachable(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
 }
 
 // Unsupported tells whether the cluster is too old for a request. kgo's error has no exported name.

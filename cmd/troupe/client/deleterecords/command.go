@@ -114,7 +114,7 @@ func send(ctx context.Context, client *connection.Client, wanted []target) ([]re
 	found := map[model.TopicPartition]result{}
 	err := client.Call(ctx, "deleteRecords", func(ctx context.Context) error {
 		for _, shard := range client.RequestSharded(ctx, req) {
-			if ctx.Err() != nil {
+			if ctx.Err() != nil || connection.Unreachable(shard.Err) {
 				return shard.Err
 			}
 			collect(found, shard.Req, shard.Resp, shard.Err)

@@ -1,5 +1,5 @@
 // Package kafkatext holds what Kafka's scripts print and read because they are written in Java: the exceptions of
-// error codes, property files, the order of hash maps, padded tables.
+// error codes, property files, the order of hash maps, the text of numbers.
 package kafkatext
 
 import "fmt"

@@ -1,0 +1,86 @@
+package connection
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/cmd/troupe/client/kafkatext"
+)
+
+func TestAnAddressThatMakesNoSenseIsNamed(t *testing.T) {
+	for addr, want := range map[string]string{
+		"localhost":         "Invalid url in bootstrap.servers: localhost",
+		"localhost:http":    "Invalid port in bootstrap.servers: localhost:http",
+		"localhost:70000":   "Invalid port in bootstrap.servers: localhost:70000",
+		" , ":               "No resolvable bootstrap urls given in bootstrap.servers:  , ",
+		"nowhere.invalid:1": "No resolvable bootstrap urls given in bootstrap.servers: nowhere.invalid:1",
+	} {
+		if _, err := resolve(addr); err == nil || err.Error() != want {
+			t.Errorf("%q: got %v, want %s", addr, err, want)
+		}
+	}
+	if got, err := resolve("127.0.0.1:1, [::1]:2"); err != nil || len(got) != 2 {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func TestABrokerThatIsNotThereIsToldOnceAndThenTimesOut(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var warnings bytes.Buffer
+	cl, err := Open(addr, kafkatext.Properties{"default.api.timeout.ms": "700"}, "test", &warnings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	err = cl.Call(t.Context(), "listTopics", func(ctx context.Context) error {
+		_, err := kmsg.NewPtrMetadataRequest().RequestWith(ctx, cl)
+		return err
+	})
+	cl.Close()
+	if err == nil || err.Error() != "Timed out waiting for a node assignment. Call: listTopics" {
+		t.Errorf("got %v", err)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("took %s", took)
+	}
+	if text := warnings.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, addr) {
+		t.Errorf("warnings: %q", text)
+	}
+}
+
+func TestAPropertyThatCannotActIsAnError(t *testing.T) {
+	for _, props := range []kafkatext.Properties{
+		{"security.protocol": "TLS"},
+		{"security.protocol": "SASL_PLAINTEXT"},
+		{"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "GSSAPI", "sasl.jaas.config": `X required username="u";`},
+		{"security.protocol": "SSL", "ssl.truststore.location": "trust.jks"},
+		{"default.api.timeout.ms": "soon"},
+	} {
+		if _, err := Open("127.0.0.1:1", props, "test", &bytes.Buffer{}); err == nil {
+			t.Errorf("%v was taken", props)
+		}
+	}
+}
+
+func TestProducerPropertiesAreChecked(t *testing.T) {
+	for key, value := range map[string]string{
+		"acks": "2", "compression.type": "brotli", "linger.ms": "x", "buffer.memory": "-1", "retries": "many",
+	} {
+		if _, err := ProducerOptions(kafkatext.Properties{key: value}); err == nil || !strings.Contains(err.Error(), value) {
+			t.Errorf("%s=%s: got %v", key, value, err)
+		}
+	}
+}
