@@ -18,7 +18,7 @@ type row struct {
 // goal is what is asked of a figure; the zero value asks nothing.
 type goal struct {
 	ratioAtMost, ratioAtLeast float64 // to Kafka's
-	atMost                    float64 // of Troupe's own
+	atMost, atLeast           float64 // of Troupe's own
 }
 
 // report collects measurements by row and contestant.
@@ -80,9 +80,11 @@ func (g goal) verdict(ours, ratio float64) string {
 		text, met = fmt.Sprintf("ratio at least %g", g.ratioAtLeast), ratio >= g.ratioAtLeast
 	case g.atMost > 0:
 		text, met = fmt.Sprintf("at most %g", g.atMost), ours <= g.atMost
+	case g.atLeast > 0:
+		text, met = fmt.Sprintf("at least %g", g.atLeast), ours >= g.atLeast
 	}
 	switch {
-	case math.IsNaN(ours) || text != "" && math.IsNaN(ratio) && g.atMost == 0:
+	case math.IsNaN(ours) || math.IsNaN(ratio) && g.ratioAtMost+g.ratioAtLeast > 0:
 		return text
 	case !met:
 		return text + ": missed"

@@ -94,7 +94,7 @@ func (c *Client) Decode(resp kmsg.Response, version int16) error {
 	return resp.(kmsg.UnsafeReadFrom).UnsafeReadFrom(b)
 }
 
-// CreateTopics makes topics with equally many partitions and waits until all can be written to.
+// CreateTopics makes topics with equally many partitions, unless they are there, and waits until all have leaders.
 func CreateTopics(address string, partitions int, names ...string) error {
 	c, err := Dial(address)
 	if err != nil {
@@ -117,7 +117,7 @@ func CreateTopics(address string, partitions int, names ...string) error {
 		return err
 	}
 	for _, t := range resp.Topics {
-		if code := kerr.Code(t.ErrorCode); code != kerr.None {
+		if code := kerr.Code(t.ErrorCode); code != kerr.None && code != kerr.TopicAlreadyExists {
 			return fmt.Errorf("create topic %s: %w", t.Topic, code)
 		}
 	}
@@ -131,7 +131,7 @@ func CreateTopics(address string, partitions int, names ...string) error {
 
 // awaitLeaders asks until every partition has a leader. Nothing announces that.
 func (c *Client) awaitLeaders(topic string, partitions int) error {
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); pause(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); pause(soon) {
 		req := kmsg.NewPtrMetadataRequest()
 		req.Version = metadataVersion
 		t := kmsg.NewMetadataRequestTopic()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // Fill writes to all partitions of topics in turns, until the broker goes away.
@@ -124,45 +123,3 @@ func (f *Fill) receive(c *Client, inFlight <-chan struct{}, enough int64) error 
 
 // Bytes is how much was acknowledged.
 func (f *Fill) Bytes() int64 { return f.bytes.Load() }
-
-// AwaitAll produces one record to every partition, again where it is refused, and gives when the first and the last of
-// them was acknowledged. The broker may not listen yet.
-func AwaitAll(address string, l Layout) (first, last time.Time, err error) {
-	left := l.targets(batchOf(1, 100))
-	deadline := time.Now().Add(patience)
-	for c := (*Client)(nil); len(left) > 0; {
-		if time.Now().After(deadline) {
-			return first, last, fmt.Errorf("%d partitions take no records after %v", len(left), patience)
-		}
-		if c == nil {
-			if c, err = Dial(address); err != nil {
-				pause(time.Millisecond)
-				continue
-			}
-		}
-		refused, err := c.tryAll(left)
-		if err != nil {
-			_ = c.Close() // a connection of before the broker was ready
-			c = nil
-			pause(time.Millisecond)
-			continue
-		}
-		if first.IsZero() && len(refused) < len(left) {
-			first = time.Now()
-		}
-		if left = refused; len(left) == 0 {
-			_ = c.Close() // all is acknowledged
-		} else {
-			pause(time.Millisecond)
-		}
-	}
-	return first, time.Now(), nil
-}
-
-// tryAll sends one request to all and gives the targets that were refused.
-func (c *Client) tryAll(to []target) ([]target, error) {
-	if err := c.Send(produceRequest(1, to...)); err != nil {
-		return nil, err
-	}
-	return c.refusedOf(to)
-}

@@ -112,7 +112,8 @@ func advance(answers []kmsg.FetchResponseTopicPartition) ([]kmsg.FetchRequestTop
 	var moved []kmsg.FetchRequestTopicPartition
 	for i := range answers {
 		a := &answers[i]
-		if code := kerr.Code(a.ErrorCode); code != kerr.None {
+		// A leader of a new topic may still be about to begin; the session asks it again.
+		if code := kerr.Code(a.ErrorCode); code != kerr.None && !code.Retriable() {
 			return nil, fmt.Errorf("fetch session, partition %d: %w", a.Partition, code)
 		}
 		if next := walk(a.RecordBatches, nil); next >= 0 {
