@@ -88,8 +88,9 @@ func (n *node) stopClean() {
 
 // cutPower ends the broker with the power: the disk keeps what was synced, and some of the rest.
 func (n *node) cutPower() {
-	n.fs.Crash() // the broker's files are dead from here on
+	n.fs.CutAfter(1) // from here on nothing reaches the disk
 	n.abort()
+	n.fs.Crash()
 }
 
 // panics sums up the restarts of the actors whose names begin with a prefix.

@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -24,7 +23,7 @@ const (
 	defaultCuts  = 200
 	cutsPerDisk  = 8 // then a new disk, so that what is read again stays little
 	window       = 5 // batches that an idempotent producer has unanswered
-	longestCut   = 60
+	longestCut   = 40
 	powerTopic   = "power"
 	largestValue = 300
 )
@@ -52,8 +51,8 @@ func (l *ledger) firstUnknown() int {
 	return len(l.sent)
 }
 
-// next sends the producer's batches from the first unanswered one on, new ones after them, five in flight, until one
-// is not answered with success.
+// run sends the producer's batches from the first unanswered one on, new ones after them, five in flight, until limit
+// are answered, or one is not answered with success.
 func (l *ledger) run(c *client, random *rand.Rand, limit int) error {
 	at := l.firstUnknown()
 	var waiting []*kmsg.ProduceRequest
@@ -120,10 +119,9 @@ func TestWhatWasAcknowledgedOutlivesThePower(t *testing.T) {
 
 func powerCuts(t *testing.T, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 1))
-	// Every third disk rolls a segment after a few milliseconds.
 	n := newNode(t, seed, "log.segment.delete.delay.ms=0", "log.flush.offset.checkpoint.interval.ms=20", "replica.high.watermark.checkpoint.interval.ms=10")
 	settings := map[string]string{"flush.messages": "1"}
-	if seed%3 == 0 {
+	if seed%3 == 0 { // roll often
 		settings["segment.ms"] = "5"
 	}
 	n.start()
@@ -138,10 +136,8 @@ func powerCuts(t *testing.T, seed uint64) {
 	l := &ledger{producer: batch.Producer{ID: id}}
 	for range cutsPerDisk {
 		n.fs.CutAfter(1 + random.IntN(longestCut))
-		if err := l.run(c, random, 40); err == nil || errors.Is(err, kerr.OutOfOrderSequenceNumber) {
-			// The power held, or a batch before this one was refused by the failing disk: the cut comes now.
-			t.Logf("cut after the load: %v", err)
-		}
+		// Most times the power goes while batches are under way, which ends the load; else it goes now.
+		_ = l.run(c, random, 40)
 		n.cutPower()
 		restart(t, n, random)
 		c = dial(t, n.address())

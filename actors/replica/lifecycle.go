@@ -26,12 +26,15 @@ func (a *actor) open(ctx *kit.Context) {
 	}
 	a.kept.clean = false // a second opening finds what was written since
 	a.opening = true
-	cfg := h.Config().Log
+	cfg := h.Config()
 	task := &disk.Task{
 		Name: "open " + h.TP.String(),
 		Do: func() (err error) {
 			if err = setForeignAside(h); err == nil {
-				res.log, res.recovery, err = partitionlog.Open(h.Dir.Env, logDir(h), h.TP, cfg, params)
+				res.log, res.recovery, err = partitionlog.Open(h.Dir.Env, logDir(h), h.TP, cfg.Log, params)
+			}
+			if err == nil && int64(res.log.LogEnd()-res.log.Flushed()) >= cfg.FlushMessages {
+				err = syncOpened(res.log)
 			}
 			return err
 		},
@@ -45,6 +48,18 @@ func (a *actor) open(ctx *kit.Context) {
 		return
 	}
 	ctx.Send(h.Dir.AppendLane(h.TP), passing(h.Dir.Lane(disk.Fsync), passing(h.Dir.BulkLane(h.TP), task)))
+}
+
+// syncOpened makes durable what a killed process left in the page cache, so that with flush.messages all that the log
+// holds counts as written at once.
+func syncOpened(log *partitionlog.Log) error {
+	job := log.Flush()
+	err := job.Run()
+	log.Done(job, err)
+	if err != nil {
+		log.Abandon()
+	}
+	return err
 }
 
 // setForeignAside renames a directory that belongs to an earlier topic of the name, whose deletion a crash cut short.
@@ -74,15 +89,14 @@ func (a *actor) opened(ctx *kit.Context, m *opened) {
 		return
 	}
 	a.opening = false
-	if tell := a.kept.opened; tell != nil {
-		a.kept.opened = nil
-		tell(m.recovery, m.err)
-	}
 	if m.err != nil {
 		a.openFailed(ctx, m.err)
+		a.kept.tell(m.recovery, m.err)
 		return
 	}
 	a.adopt(ctx, m.log)
+	a.publish() // who is told that the log is open finds it so
+	a.kept.tell(m.recovery, nil)
 	stalled := a.stalled
 	a.stalled = nil
 	for _, s := range stalled {

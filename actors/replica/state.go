@@ -36,8 +36,17 @@ type ending struct {
 
 func (e ending) asked() bool { return e.close != nil || e.delete != nil }
 
-// settle answers whoever asked for the end of an actor that can not do it any more.
+// tell says, once, what became of the opening at the start.
+func (d *durable) tell(r partitionlog.Recovery, err error) {
+	if tell := d.opened; tell != nil {
+		d.opened = nil
+		tell(r, err)
+	}
+}
+
+// settle answers whoever waits for an actor that is given up.
 func (d *durable) settle(err error) {
+	d.tell(partitionlog.Recovery{}, err)
 	if d.ending.delete != nil {
 		d.ending.delete.Done(Removal{Path: logDir(d.handle), Err: err})
 	}
