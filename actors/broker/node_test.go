@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -93,14 +92,14 @@ func (n *node) cutPower() {
 	n.fs.Crash()
 }
 
-// panics sums up the restarts of the actors whose names begin with a prefix.
-func (n *node) restarts(prefix string) (sum uint32) {
+// restarts is how often the tree says that an actor was restarted.
+func (n *node) restarts(name string) uint32 {
 	for _, a := range n.system.Tree() {
-		if strings.HasPrefix(a.Name, prefix) {
-			sum += a.Restarts
+		if a.Name == name {
+			return a.Restarts
 		}
 	}
-	return sum
+	return 0
 }
 
 func eventually(t testing.TB, what string, holds func() bool) {
