@@ -52,13 +52,9 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 		return err
 	}
 	defer client.Close()
-	var meta *kmsg.MetadataResponse
-	err = client.Call(ctx, "metadata", func(ctx context.Context) (err error) {
-		req := kmsg.NewPtrMetadataRequest()
-		req.Topics = []kmsg.MetadataRequestTopic{}
-		meta, err = req.RequestWith(ctx, client)
-		return err
-	})
+	req := kmsg.NewPtrMetadataRequest()
+	req.Topics = []kmsg.MetadataRequestTopic{}
+	meta, err := connection.Ask(ctx, client, "metadata", req.RequestWith)
 	if err != nil {
 		return err
 	}
@@ -83,16 +79,7 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 
 // ask asks the broker itself; a failure is part of the output.
 func (n *node) ask(ctx context.Context, client *connection.Client) {
-	var resp *kmsg.ApiVersionsResponse
-	err := client.Call(ctx, "apiVersions", func(ctx context.Context) error {
-		req := kmsg.NewPtrApiVersionsRequest()
-		req.ClientSoftwareName, req.ClientSoftwareVersion = "troupe", "client"
-		answer, err := client.Broker(int(n.ID)).RetriableRequest(ctx, req)
-		if err == nil {
-			resp = answer.(*kmsg.ApiVersionsResponse)
-		}
-		return err
-	})
+	resp, err := connection.AskNode(ctx, client, client.Broker(int(n.ID)), "apiVersions", connection.NewApiVersions().RequestWith)
 	if err == nil {
 		err = kafkatext.Answer(resp.ErrorCode, nil)
 	}

@@ -120,31 +120,10 @@ func (c *command) open(s option.Streams) (*connection.Client, error) {
 	return connection.OpenControllers(c.controllers.Last(), props, "adminclient-1", s.Err)
 }
 
-// describe asks for the nodes: brokers, or the controllers when those are asked.
-func (c *command) describe(ctx context.Context, client *connection.Client, fenced bool) (*kmsg.DescribeClusterResponse, error) {
-	req := kmsg.NewPtrDescribeClusterRequest()
-	req.IncludeFencedBrokers = fenced
-	if c.controllers.Given() {
-		req.EndpointType = endpointControllers
-	}
-	var resp *kmsg.DescribeClusterResponse
-	err := client.Call(ctx, "listNodes", func(ctx context.Context) (err error) {
-		resp, err = req.RequestWith(ctx, client)
-		return err
-	})
-	if err == nil {
-		err = kafkatext.Answer(resp.ErrorCode, resp.ErrorMessage)
-	}
-	return resp, qualified(err)
-}
-
-// endpointControllers asks DescribeCluster for the controllers (KIP-919).
-const endpointControllers = 2
-
 func (c *command) showID(ctx context.Context, client *connection.Client, fs *pflag.FlagSet, s option.Streams) error {
-	resp, err := c.describe(ctx, client, false)
+	resp, err := connection.Nodes(ctx, client, "listNodes", false)
 	if err != nil {
-		return err
+		return qualified(err)
 	}
 	if option.JSON(fs) {
 		return option.WriteJSON(s, map[string]string{"clusterId": resp.ClusterID})
@@ -156,11 +135,7 @@ func (c *command) showID(ctx context.Context, client *connection.Client, fs *pfl
 func (c *command) unregister(ctx context.Context, client *connection.Client, fs *pflag.FlagSet, s option.Streams, id int32) error {
 	req := kmsg.NewPtrUnregisterBrokerRequest()
 	req.BrokerID = id
-	var resp *kmsg.UnregisterBrokerResponse
-	err := client.Call(ctx, "unregisterBroker", func(ctx context.Context) (err error) {
-		resp, err = req.RequestWith(ctx, client)
-		return err
-	})
+	resp, err := connection.Ask(ctx, client, "unregisterBroker", req.RequestWith)
 	if connection.Unsupported(err) {
 		fmt.Fprintln(s.Out, "The target cluster does not support the broker unregistration API.")
 		return nil

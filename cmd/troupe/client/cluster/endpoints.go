@@ -24,13 +24,13 @@ type endpoint struct {
 }
 
 func (c *command) list(ctx context.Context, client *connection.Client, fs *pflag.FlagSet, s option.Streams) error {
-	resp, err := c.describe(ctx, client, fs.Changed("include-fenced-brokers"))
+	resp, err := connection.Nodes(ctx, client, "listNodes", fs.Changed("include-fenced-brokers"))
 	if connection.Unsupported(err) {
 		fmt.Fprintln(s.Out, err)
 		return nil
 	}
 	if err != nil {
-		return err
+		return qualified(err)
 	}
 	kind := "broker"
 	if c.controllers.Given() {

@@ -78,11 +78,7 @@ func (c *command) alterResource(ctx context.Context, kind, name string, set kafk
 	}
 	req := kmsg.NewPtrIncrementalAlterConfigsRequest()
 	req.Resources = append(req.Resources, r)
-	var resp *kmsg.IncrementalAlterConfigsResponse
-	err := c.admin.Call(ctx, "incrementalAlterConfigs", func(ctx context.Context) (err error) {
-		resp, err = req.RequestWith(ctx, c.admin)
-		return err
-	})
+	resp, err := connection.Ask(ctx, c.admin, "incrementalAlterConfigs", req.RequestWith)
 	if connection.Unsupported(err) {
 		return illegal("The INCREMENTAL_ALTER_CONFIGS API is not supported by the cluster. The API is supported starting from version 2.3.0." +
 			" You may want to use an older version of this tool to interact with your cluster, or upgrade your brokers to version 2.3.0 or newer to avoid this error.")

@@ -16,7 +16,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"troupe/cmd/troupe/client/connection"
 	"troupe/cmd/troupe/client/kafkatext"
+	"troupe/codec/kerr"
 )
 
 // The SCRAM mechanisms by their codes in the credential APIs (KIP-554).
@@ -35,11 +37,7 @@ func (c *command) describeCredentials(ctx context.Context, names []string) error
 	for _, name := range names {
 		req.Users = append(req.Users, kmsg.DescribeUserSCRAMCredentialsRequestUser{Name: name})
 	}
-	var resp *kmsg.DescribeUserSCRAMCredentialsResponse
-	err := c.admin.Call(ctx, "describeUserScramCredentials", func(ctx context.Context) (err error) {
-		resp, err = req.RequestWith(ctx, c.admin)
-		return err
-	})
+	resp, err := connection.Ask(ctx, c.admin, "describeUserScramCredentials", req.RequestWith)
 	if err != nil {
 		return err
 	}
@@ -47,7 +45,7 @@ func (c *command) describeCredentials(ctx context.Context, names []string) error
 		return err
 	}
 	for _, user := range resp.Results {
-		if user.ErrorCode == 91 { // RESOURCE_NOT_FOUND: a user without credentials is not shown
+		if kerr.Code(user.ErrorCode) == kerr.ResourceNotFound { // a user without credentials is not shown
 			continue
 		}
 		if err := kafkatext.Answer(user.ErrorCode, user.ErrorMessage); err != nil {
@@ -79,11 +77,7 @@ func (c *command) alterCredentials(ctx context.Context, user string, set kafkate
 		}
 		req.Upsertions = append(req.Upsertions, upsertion)
 	}
-	var resp *kmsg.AlterUserSCRAMCredentialsResponse
-	err := c.admin.Call(ctx, "alterUserScramCredentials", func(ctx context.Context) (err error) {
-		resp, err = req.RequestWith(ctx, c.admin)
-		return err
-	})
+	resp, err := connection.Ask(ctx, c.admin, "alterUserScramCredentials", req.RequestWith)
 	if err != nil {
 		return err
 	}

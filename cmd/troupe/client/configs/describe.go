@@ -122,11 +122,7 @@ func (c *command) existing(ctx context.Context, entityType string, ordered bool)
 }
 
 func (c *command) topicNames(ctx context.Context) ([]string, error) {
-	var meta *kmsg.MetadataResponse
-	err := c.admin.Call(ctx, "listTopics", func(ctx context.Context) (err error) {
-		meta, err = kmsg.NewPtrMetadataRequest().RequestWith(ctx, c.admin)
-		return err
-	})
+	meta, err := connection.Ask(ctx, c.admin, "listTopics", kmsg.NewPtrMetadataRequest().RequestWith)
 	if err != nil {
 		return nil, err
 	}
@@ -139,19 +135,8 @@ func (c *command) topicNames(ctx context.Context) ([]string, error) {
 
 // nodeIDs gives the brokers, or the controllers when those are asked.
 func (c *command) nodeIDs(ctx context.Context) ([]string, error) {
-	req := kmsg.NewPtrDescribeClusterRequest()
-	if c.bootstrapController.Given() {
-		req.EndpointType = endpointControllers
-	}
-	var resp *kmsg.DescribeClusterResponse
-	err := c.admin.Call(ctx, "describeCluster", func(ctx context.Context) (err error) {
-		resp, err = req.RequestWith(ctx, c.admin)
-		return err
-	})
+	resp, err := connection.Nodes(ctx, c.admin, "describeCluster", false)
 	if err != nil {
-		return nil, err
-	}
-	if err := kafkatext.Answer(resp.ErrorCode, resp.ErrorMessage); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(resp.Brokers, func(a, b kmsg.DescribeClusterResponseBroker) int { return int(a.NodeID) - int(b.NodeID) })
@@ -162,18 +147,11 @@ func (c *command) nodeIDs(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// endpointControllers asks DescribeCluster for the controllers (KIP-919).
-const endpointControllers = 2
-
 // listResources asks for the names that have configs (ListConfigResources, KIP-1142), and for groups the existing ones.
 func (c *command) listResources(ctx context.Context, kind kmsg.ConfigResourceType) ([]string, error) {
 	var names []string
 	if kind == kmsg.ConfigResourceTypeGroupConfig {
-		var listed *kmsg.ListGroupsResponse
-		err := c.admin.Call(ctx, "listGroups", func(ctx context.Context) (err error) {
-			listed, err = kmsg.NewPtrListGroupsRequest().RequestWith(ctx, c.admin)
-			return err
-		})
+		listed, err := connection.Ask(ctx, c.admin, "listGroups", kmsg.NewPtrListGroupsRequest().RequestWith)
 		if err != nil {
 			return nil, err
 		}
@@ -183,11 +161,7 @@ func (c *command) listResources(ctx context.Context, kind kmsg.ConfigResourceTyp
 	}
 	req := kmsg.NewPtrListConfigResourcesRequest()
 	req.ResourceTypes = []int8{int8(kind)}
-	var resp *kmsg.ListConfigResourcesResponse
-	err := c.admin.Call(ctx, "listConfigResources", func(ctx context.Context) (err error) {
-		resp, err = req.RequestWith(ctx, c.admin)
-		return err
-	})
+	resp, err := connection.Ask(ctx, c.admin, "listConfigResources", req.RequestWith)
 	if kind == kmsg.ConfigResourceTypeGroupConfig && connection.Unsupported(err) {
 		return names, nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"troupe/cmd/troupe/client/connection"
 	"troupe/cmd/troupe/client/kafkatext"
 	"troupe/cmd/troupe/client/option"
 )
@@ -106,11 +107,7 @@ func (c *command) quotas(ctx context.Context, types, names []string) ([]quota, e
 		}
 		req.Components = append(req.Components, component)
 	}
-	var resp *kmsg.DescribeClientQuotasResponse
-	err := c.admin.Call(ctx, "describeClientQuotas", func(ctx context.Context) (err error) {
-		resp, err = req.RequestWith(ctx, c.admin)
-		return err
-	})
+	resp, err := connection.Ask(ctx, c.admin, "describeClientQuotas", req.RequestWith)
 	if err != nil {
 		return nil, err
 	}
@@ -215,11 +212,7 @@ func (c *command) sendQuotas(ctx context.Context, types, names []string, set kaf
 	}
 	req := kmsg.NewPtrAlterClientQuotasRequest()
 	req.Entries = append(req.Entries, change)
-	var resp *kmsg.AlterClientQuotasResponse
-	err = c.admin.Call(ctx, "alterClientQuotas", func(ctx context.Context) (err error) {
-		resp, err = req.RequestWith(ctx, c.admin)
-		return err
-	})
+	resp, err := connection.Ask(ctx, c.admin, "alterClientQuotas", req.RequestWith)
 	if err != nil {
 		return err
 	}

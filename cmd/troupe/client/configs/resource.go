@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"troupe/cmd/troupe/client/connection"
 	"troupe/cmd/troupe/client/kafkatext"
 )
 
@@ -87,11 +88,7 @@ func (c *command) fetch(ctx context.Context, entityType, name string, all bool) 
 	r := kmsg.NewDescribeConfigsRequestResource()
 	r.ResourceType, r.ResourceName = target.kind, name
 	req.Resources = append(req.Resources, r)
-	var resp *kmsg.DescribeConfigsResponse
-	err := c.admin.Call(ctx, "describeConfigs", func(ctx context.Context) (err error) {
-		resp, err = req.RequestWith(ctx, c.admin)
-		return err
-	})
+	resp, err := connection.Ask(ctx, c.admin, "describeConfigs", req.RequestWith)
 	if err != nil {
 		return nil, err
 	}

@@ -76,13 +76,20 @@ func written[E any](entries []E, base int64, offset func(E) int64) []E {
 	return entries
 }
 
-func (d *dumper) index(file string) error {
-	base, err := baseOffset(file)
-	if err != nil {
-		return err
+// indexed gives the log that an index belongs to, and the offset that its entries count from. The script reads no index
+// whose log is not beside it, since it cannot check one.
+func indexed(file string) (logFile string, base int64, err error) {
+	if base, err = baseOffset(file); err != nil {
+		return "", 0, err
 	}
-	logFile := beside(file, ".log")
-	if _, err := os.Stat(logFile); err != nil {
+	logFile = beside(file, ".log")
+	_, err = os.Stat(logFile)
+	return logFile, base, err
+}
+
+func (d *dumper) index(file string) error {
+	logFile, base, err := indexed(file)
+	if err != nil {
 		return err
 	}
 	places, size, err := readPlaces(file, base)

@@ -27,12 +27,8 @@ func readMoments(file string, base int64) ([]moment, int, error) {
 }
 
 func (d *dumper) timeIndex(file string) error {
-	base, err := baseOffset(file)
+	logFile, base, err := indexed(file)
 	if err != nil {
-		return err
-	}
-	logFile := beside(file, ".log")
-	if _, err := os.Stat(logFile); err != nil {
 		return err
 	}
 	places, _, err := readPlaces(beside(file, ".index"), base)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"troupe/cmd/troupe/client/connection"
 	"troupe/cmd/troupe/client/kafkatext"
 	"troupe/cmd/troupe/client/option"
 )
@@ -52,16 +53,7 @@ func (d *describe) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams)
 	if d.node.Given() {
 		to = client.Broker(int(id))
 	}
-	var resp *kmsg.ApiVersionsResponse
-	err = client.Call(ctx, "describeFeatures", func(ctx context.Context) error {
-		req := kmsg.NewPtrApiVersionsRequest()
-		req.ClientSoftwareName, req.ClientSoftwareVersion = "troupe", "client"
-		answer, err := to.RetriableRequest(ctx, req)
-		if err == nil {
-			resp = answer.(*kmsg.ApiVersionsResponse)
-		}
-		return err
-	})
+	resp, err := connection.AskNode(ctx, client, to, "describeFeatures", connection.NewApiVersions().RequestWith)
 	if err == nil {
 		err = kafkatext.Answer(resp.ErrorCode, nil)
 	}

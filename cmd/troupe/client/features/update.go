@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"troupe/cmd/troupe/client/connection"
 	"troupe/cmd/troupe/client/kafkatext"
 	"troupe/cmd/troupe/client/option"
 )
@@ -68,11 +69,7 @@ func (u *update) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) e
 		f.AllowDowngrade = f.UpgradeType != upgrade // version 0
 		req.FeatureUpdates = append(req.FeatureUpdates, f)
 	}
-	var resp *kmsg.UpdateFeaturesResponse
-	err = client.Call(ctx, "updateFeatures", func(ctx context.Context) (err error) {
-		resp, err = req.RequestWith(ctx, client)
-		return err
-	})
+	resp, err := connection.Ask(ctx, client, "updateFeatures", req.RequestWith)
 	if err != nil {
 		return err
 	}

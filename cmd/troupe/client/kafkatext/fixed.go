@@ -9,13 +9,8 @@ import (
 // Fixed writes a number with so many digits after the point as Java's %f does: it rounds the shortest decimal form half
 // up, where Go rounds the binary value half to even.
 func Fixed(v float64, digits int) string {
-	switch {
-	case math.IsNaN(v):
-		return "NaN"
-	case math.IsInf(v, 1):
-		return "Infinity"
-	case math.IsInf(v, -1):
-		return "-Infinity"
+	if text, ok := notFinite(v); ok {
+		return text
 	}
 	whole, fraction, _ := strings.Cut(strconv.FormatFloat(math.Abs(v), 'f', -1, 64), ".")
 	up := len(fraction) > digits && fraction[digits] >= '5'

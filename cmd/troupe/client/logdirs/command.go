@@ -10,10 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/cmd/troupe/client/connection"
-	"troupe/cmd/troupe/client/kafkatext"
 	"troupe/cmd/troupe/client/option"
 )
 
@@ -92,15 +90,8 @@ func join(ids []int32) string {
 
 // existing gives the brokers that were asked for, or all, ascending; asking for one that is not there is an error.
 func existing(ctx context.Context, client *connection.Client, asked []int32) ([]int32, error) {
-	var resp *kmsg.DescribeClusterResponse
-	err := client.Call(ctx, "listNodes", func(ctx context.Context) (err error) {
-		resp, err = kmsg.NewPtrDescribeClusterRequest().RequestWith(ctx, client)
-		return err
-	})
+	resp, err := connection.Nodes(ctx, client, "listNodes", false)
 	if err != nil {
-		return nil, err
-	}
-	if err := kafkatext.Answer(resp.ErrorCode, resp.ErrorMessage); err != nil {
 		return nil, err
 	}
 	var there, missing []int32

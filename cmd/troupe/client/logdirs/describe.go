@@ -41,14 +41,8 @@ type replica struct {
 func describe(ctx context.Context, client *connection.Client, ids []int32, topics []string) ([]broker, error) {
 	var found []broker
 	for _, id := range ids {
-		var resp *kmsg.DescribeLogDirsResponse
-		err := client.Call(ctx, "describeLogDirs", func(ctx context.Context) error {
-			answer, err := client.Broker(int(id)).RetriableRequest(ctx, kmsg.NewPtrDescribeLogDirsRequest())
-			if err == nil {
-				resp = answer.(*kmsg.DescribeLogDirsResponse)
-			}
-			return err
-		})
+		req := kmsg.NewPtrDescribeLogDirsRequest()
+		resp, err := connection.AskNode(ctx, client, client.Broker(int(id)), "describeLogDirs", req.RequestWith)
 		if err != nil {
 			return nil, err
 		}

@@ -96,11 +96,7 @@ func (c *command) fetch(ctx context.Context, fs *pflag.FlagSet, s option.Streams
 		return nil, err
 	}
 	defer client.Close()
-	var meta *kmsg.MetadataResponse
-	err = client.Call(ctx, "listTopics", func(ctx context.Context) (err error) {
-		meta, err = kmsg.NewPtrMetadataRequest().RequestWith(ctx, client)
-		return err
-	})
+	meta, err := connection.Ask(ctx, client, "listTopics", kmsg.NewPtrMetadataRequest().RequestWith)
 	if err != nil {
 		return nil, err
 	}
@@ -140,11 +136,7 @@ func list(ctx context.Context, client *connection.Client, wanted []model.TopicPa
 		p.Partition, p.Timestamp = tp.Partition, timestamp
 		req.Topics[i].Partitions = append(req.Topics[i].Partitions, p)
 	}
-	var resp *kmsg.ListOffsetsResponse
-	err := client.Call(ctx, "listOffsets", func(ctx context.Context) (err error) {
-		resp, err = req.RequestWith(ctx, client)
-		return err
-	})
+	resp, err := connection.Ask(ctx, client, "listOffsets", req.RequestWith)
 	if err != nil {
 		return nil, err
 	}

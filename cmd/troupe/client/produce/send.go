@@ -11,6 +11,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/cmd/troupe/client/connection"
 	"troupe/cmd/troupe/client/kafkatext"
@@ -138,9 +139,13 @@ func (s *sender) explain(err error, qualified bool) string {
 		}
 		return text
 	}
-	failure := &kafkatext.Failure{Code: known.Code}
-	if answer, ok := kafkatext.Answer(known.Code, nil).(*kafkatext.Failure); ok {
-		failure = answer
+	var message *string
+	if known == kerr.InvalidTopicException {
+		message = kmsg.StringPtr("Invalid topics: [" + s.topic + "]")
+	}
+	failure, ok := kafkatext.Answer(known.Code, message).(*kafkatext.Failure)
+	if !ok {
+		return err.Error()
 	}
 	if qualified {
 		return failure.Qualified()

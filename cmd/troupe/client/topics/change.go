@@ -5,6 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"troupe/cmd/troupe/client/connection"
 	"troupe/cmd/troupe/client/kafkatext"
 	"troupe/cmd/troupe/client/option"
 )
@@ -43,11 +44,7 @@ func (c *command) alter(ctx context.Context) error {
 		}
 		req.Topics = append(req.Topics, t)
 	}
-	var resp *kmsg.CreatePartitionsResponse
-	err = c.client.Call(ctx, "createPartitions", func(ctx context.Context) (err error) {
-		resp, err = req.RequestWith(ctx, c.client)
-		return err
-	})
+	resp, err := connection.Ask(ctx, c.client, "createPartitions", req.RequestWith)
 	if err != nil {
 		return err
 	}
@@ -77,11 +74,7 @@ func (c *command) delete(ctx context.Context) error {
 		t.Topic = kmsg.StringPtr(name)
 		req.Topics = append(req.Topics, t)
 	}
-	var resp *kmsg.DeleteTopicsResponse
-	err = c.client.Call(ctx, "deleteTopics", func(ctx context.Context) (err error) {
-		resp, err = req.RequestWith(ctx, c.client)
-		return err
-	})
+	resp, err := connection.Ask(ctx, c.client, "deleteTopics", req.RequestWith)
 	if err != nil {
 		return err
 	}

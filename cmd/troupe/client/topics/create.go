@@ -12,11 +12,11 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"troupe/cmd/troupe/client/connection"
 	"troupe/cmd/troupe/client/kafkatext"
 	"troupe/cmd/troupe/client/option"
+	"troupe/codec/kerr"
 )
-
-const topicAlreadyExists = 36
 
 func (c *command) create(ctx context.Context) error {
 	name, err := c.topic.One()
@@ -40,16 +40,12 @@ func (c *command) create(ctx context.Context) error {
 	req := kmsg.NewPtrCreateTopicsRequest()
 	req.TimeoutMillis = int32(c.client.Timeout.Milliseconds())
 	req.Topics = append(req.Topics, topic)
-	var resp *kmsg.CreateTopicsResponse
-	err = c.client.Call(ctx, "createTopics", func(ctx context.Context) (err error) {
-		resp, err = req.RequestWith(ctx, c.client)
-		return err
-	})
+	resp, err := connection.Ask(ctx, c.client, "createTopics", req.RequestWith)
 	if err != nil {
 		return err
 	}
 	for _, t := range resp.Topics {
-		if t.ErrorCode == topicAlreadyExists && c.has("if-not-exists") {
+		if kerr.Code(t.ErrorCode) == kerr.TopicAlreadyExists && c.has("if-not-exists") {
 			return nil
 		}
 		if err := kafkatext.Answer(t.ErrorCode, t.ErrorMessage); err != nil {

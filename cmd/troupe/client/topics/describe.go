@@ -100,11 +100,7 @@ func (c *command) byName(ctx context.Context, names []string) ([]*topic, error) 
 	}
 	found := map[string]*topic{}
 	for {
-		var resp *kmsg.DescribeTopicPartitionsResponse
-		err := c.client.Call(ctx, "describeTopicPartitions", func(ctx context.Context) (err error) {
-			resp, err = req.RequestWith(ctx, c.client)
-			return err
-		})
+		resp, err := connection.Ask(ctx, c.client, "describeTopicPartitions", req.RequestWith)
 		if connection.Unsupported(err) {
 			return nil, errNoDescribe
 		}

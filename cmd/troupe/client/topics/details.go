@@ -9,11 +9,7 @@ import (
 
 	"troupe/cmd/troupe/client/connection"
 	"troupe/cmd/troupe/client/kafkatext"
-)
-
-const (
-	unsupportedVersion         = 35
-	clusterAuthorizationFailed = 31
+	"troupe/codec/kerr"
 )
 
 // addConfigs asks for the configs of topics; those of every other source than the default are kept for show.
@@ -26,11 +22,7 @@ func (c *command) addConfigs(ctx context.Context, topics []*topic) error {
 		req.Resources = append(req.Resources, r)
 		byName[t.Name] = t
 	}
-	var resp *kmsg.DescribeConfigsResponse
-	err := c.client.Call(ctx, "describeConfigs", func(ctx context.Context) (err error) {
-		resp, err = req.RequestWith(ctx, c.client)
-		return err
-	})
+	resp, err := connection.Ask(ctx, c.client, "describeConfigs", req.RequestWith)
 	if err != nil {
 		return err
 	}
@@ -65,18 +57,15 @@ func (c *command) addReassignments(ctx context.Context, topics []*topic) error {
 		}
 		req.Topics = append(req.Topics, r)
 	}
-	var resp *kmsg.ListPartitionReassignmentsResponse
-	err := c.client.Call(ctx, "listPartitionReassignments", func(ctx context.Context) (err error) {
-		resp, err = req.RequestWith(ctx, c.client)
-		return err
-	})
+	resp, err := connection.Ask(ctx, c.client, "listPartitionReassignments", req.RequestWith)
 	if connection.Unsupported(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if resp.ErrorCode == unsupportedVersion || resp.ErrorCode == clusterAuthorizationFailed {
+	switch kerr.Code(resp.ErrorCode) {
+	case kerr.UnsupportedVersion, kerr.ClusterAuthorizationFailed:
 		return nil
 	}
 	if err := kafkatext.Answer(resp.ErrorCode, resp.ErrorMessage); err != nil {

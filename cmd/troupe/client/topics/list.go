@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"troupe/cmd/troupe/client/connection"
 	"troupe/cmd/troupe/client/kafkatext"
 	"troupe/cmd/troupe/client/option"
 )
@@ -30,11 +31,7 @@ func (c *command) list(ctx context.Context) error {
 
 // metadata asks for all topics.
 func (c *command) metadata(ctx context.Context) (*kmsg.MetadataResponse, error) {
-	var resp *kmsg.MetadataResponse
-	err := c.client.Call(ctx, "listTopics", func(ctx context.Context) (err error) {
-		resp, err = kmsg.NewPtrMetadataRequest().RequestWith(ctx, c.client)
-		return err
-	})
+	resp, err := connection.Ask(ctx, c.client, "listTopics", kmsg.NewPtrMetadataRequest().RequestWith)
 	return resp, err
 }
 
