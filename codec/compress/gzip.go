@@ -23,19 +23,5 @@ func (d *gzipDecoder) close() (reusable bool) {
 }
 
 func appendGzip(dst []byte, level int, src []byte) ([]byte, error) {
-	w, pool, err := pooled(Gzip, level, func() (*gzip.Writer, error) { return gzip.NewWriterLevel(nil, level) })
-	if err != nil {
-		return dst, err
-	}
-	out := sink{dst}
-	w.Reset(&out)
-	if _, err := w.Write(src); err != nil {
-		return dst, err
-	}
-	if err := w.Close(); err != nil {
-		return dst, err
-	}
-	w.Reset(nil)
-	pool.Put(w)
-	return out.b, nil
+	return appendStream(dst, encoder{Gzip, level}, src, func() (*gzip.Writer, error) { return gzip.NewWriterLevel(nil, level) })
 }

@@ -65,21 +65,7 @@ var lz4Levels = [...]lz4.CompressionLevel{
 }
 
 func appendLZ4(dst []byte, level int, src []byte) ([]byte, error) {
-	w, pool, err := pooled(LZ4, level, func() (*lz4.Writer, error) { return newLZ4Writer(level) })
-	if err != nil {
-		return dst, err
-	}
-	out := sink{dst}
-	w.Reset(&out)
-	if _, err := w.Write(src); err != nil {
-		return dst, err
-	}
-	if err := w.Close(); err != nil {
-		return dst, err
-	}
-	w.Reset(nil)
-	pool.Put(w)
-	return out.b, nil
+	return appendStream(dst, encoder{LZ4, level}, src, func() (*lz4.Writer, error) { return newLZ4Writer(level) })
 }
 
 // newLZ4Writer writes blocks of 64 KiB, as Kafka does. Kafka's default level 9 is its fast compressor, not its ninth.

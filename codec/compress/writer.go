@@ -2,6 +2,7 @@ package compress
 
 import (
 	"fmt"
+	"io"
 	"sync"
 )
 
@@ -63,8 +64,7 @@ type encoder struct {
 var encoders sync.Map
 
 // pooled takes a writer from its pool or makes one. The caller puts it back when it served without an error.
-func pooled[W any](c Codec, level int, make func() (W, error)) (W, *sync.Pool, error) {
-	key := encoder{c, level}
+func pooled[W any](key encoder, make func() (W, error)) (W, *sync.Pool, error) {
 	known, ok := encoders.Load(key)
 	if !ok {
 		known, _ = encoders.LoadOrStore(key, new(sync.Pool))
@@ -75,6 +75,32 @@ func pooled[W any](c Codec, level int, make func() (W, error)) (W, *sync.Pool, e
 	}
 	w, err := make()
 	return w, pool, err
+}
+
+// streamer is a library's writer, which compresses into what Reset names and can be used again after it was closed.
+type streamer interface {
+	io.WriteCloser
+	Reset(io.Writer)
+}
+
+// appendStream compresses src as one block behind dst. A writer that failed is left to the collector, and one that goes
+// back to its pool forgets dst first, or the pool would keep the caller's buffer alive.
+func appendStream[W streamer](dst []byte, e encoder, src []byte, make func() (W, error)) ([]byte, error) {
+	w, pool, err := pooled(e, make)
+	if err != nil {
+		return dst, err
+	}
+	out := sink{dst}
+	w.Reset(&out)
+	if _, err := w.Write(src); err != nil {
+		return dst, err
+	}
+	if err := w.Close(); err != nil {
+		return dst, err
+	}
+	w.Reset(nil)
+	pool.Put(w)
+	return out.b, nil
 }
 
 // sink lets a writer append to a slice.

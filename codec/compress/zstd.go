@@ -147,7 +147,7 @@ func (d *zstdDecoder) close() (reusable bool) {
 
 func appendZstd(dst []byte, level int, src []byte) ([]byte, error) {
 	effort := zstd.EncoderLevelFromZstd(level)
-	w, pool, err := pooled(Zstd, int(effort), func() (*zstd.Encoder, error) {
+	w, pool, err := pooled(encoder{Zstd, int(effort)}, func() (*zstd.Encoder, error) {
 		return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true),
 			zstd.WithWindowSize(zstdWindow), zstd.WithEncoderCRC(false), zstd.WithZeroFrames(true),
 			zstd.WithEncoderLevel(effort))
