@@ -156,9 +156,7 @@ func TestDeleteTopicsByNameAndByID(t *testing.T) {
 	byName, byID := createTopic(t, address, 1), createTopic(t, address, 1)
 	req := kmsg.NewPtrDeleteTopicsRequest()
 	req.TimeoutMillis = 10_000
-	for _, one := range []kmsg.DeleteTopicsRequestTopic{{Topic: &byName.name}, {TopicID: byID.id}, {Topic: text(freshName())}, {TopicID: [16]byte{9, 9}}} {
-		req.Topics = append(req.Topics, one)
-	}
+	req.Topics = []kmsg.DeleteTopicsRequestTopic{{Topic: &byName.name}, {TopicID: byID.id}, {Topic: text(freshName())}, {TopicID: [16]byte{9, 9}}}
 	got := wire.On[*kmsg.DeleteTopicsResponse](conn, wire.Versioned(req, 6)).Topics
 	want := map[int16]int{0: 2, kerr.UnknownTopicOrPartition.Code: 1, kerr.UnknownTopicID.Code: 1}
 	for _, one := range got {
