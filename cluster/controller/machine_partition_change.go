@@ -59,7 +59,7 @@ func (m *Machine) change(t *image.Topic, n int32) *change {
 	p := t.Partitions[n]
 	c := &change{
 		topic: t, n: n, now: p, isr: p.ISR, replicas: p.Replicas, adding: p.Adding, removing: p.Removing,
-		live: m.leadable(p, m.active), crashed: model.NoBroker, minISR: m.minISR(t.Name),
+		live: m.leadable(p, m.active), election: electAny, crashed: model.NoBroker, minISR: m.minISR(t.Name),
 		elr: m.current.Feature(image.ELRVersionFeature) > 0, recovery: p.LeaderRecoveryState, directoryOf: m.directoryOf,
 	}
 	if m.topicValue(t.Name, uncleanKey) == "true" {

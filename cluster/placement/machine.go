@@ -22,9 +22,14 @@ type Broker struct {
 
 // Errors of Place; the message of a *FewBrokersError names the numbers.
 var (
-	ErrReplicationFactor = errors.New("the replication factor must be positive")
-	ErrAllFenced         = errors.New("All brokers are currently fenced.")
+	ErrReplicationFactor       = errors.New("the replication factor must be positive")
+	ErrAllFenced         error = sentence("All brokers are currently fenced.")
 )
+
+// sentence is an error in Kafka's words, which its tools show as they come.
+type sentence string
+
+func (s sentence) Error() string { return string(s) }
 
 // FewBrokersError says that there are fewer brokers than replicas.
 type FewBrokersError struct {
