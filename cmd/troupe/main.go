@@ -33,7 +33,8 @@ func main() {
 	os.Exit(run(os.Args, option.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }
 
-// commands makes every command of the binary.
+// Every command is made for every call, though one runs: the names must be known before options can be told from
+// arguments (normalize), and cobra builds the help from them.
 func commands(s option.Streams) []*cobra.Command {
 	return []*cobra.Command{
 		startCommand(s),
@@ -63,7 +64,9 @@ func run(args []string, s option.Streams) int {
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
+	// A "completion" command would stand between the scripts' names in the help.
 	root.CompletionOptions.DisableDefaultCmd = true
+	// The name the binary was called by comes first: kafka-topics.sh is a link to it and means "troupe topics".
 	line, err := script.Read(args)
 	if err != nil {
 		return exitCode(err, s)
@@ -83,7 +86,8 @@ func run(args []string, s option.Streams) int {
 	return exitCode(err, s)
 }
 
-// exitCode prints what went wrong.
+// Errors that chose neither a code nor a line of their own end with 1 and their text, as an uncaught exception of a
+// script does. This is the one place where errors of commands are printed.
 func exitCode(err error, s option.Streams) int {
 	var failure *option.Failure
 	switch {
@@ -111,6 +115,7 @@ func normalize(root *cobra.Command, line []string) []string {
 		return line
 	}
 	command.InheritedFlags() // merges them into Flags
+	// cobra is given the whole path again, because Find has taken it off.
 	path := strings.Fields(command.CommandPath())[1:]
 	return append(path, option.Normalize(command.Flags(), rest)...)
 }
@@ -140,6 +145,7 @@ func interruptible() (context.Context, func() syscall.Signal) {
 	}
 }
 
+// signalled is the cause of a context that a signal ended, so that nobody has to remember the signal apart from it.
 type signalled struct{ syscall.Signal }
 
 func (s signalled) Error() string { return s.String() }
@@ -152,6 +158,7 @@ func version() string {
 	}
 	text := info.Main.Version
 	for _, setting := range info.Settings {
+		// A build in a work tree has no module version; "go install module@version" has no revision.
 		if setting.Key == "vcs.revision" && text == "(devel)" {
 			text = setting.Value
 		}

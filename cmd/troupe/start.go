@@ -28,6 +28,7 @@ func startCommand(s option.Streams) *cobra.Command {
 			"Keys are Kafka's own. A value comes from, in rising order: the default, the file, TROUPE_… variables, --set.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			// A bare file is how kafka-server-start.sh is called; init scripts that do so go on working.
 			if len(args) == 1 { // kafka-server-start.sh FILE
 				file = args[0]
 			}
@@ -40,6 +41,8 @@ func startCommand(s option.Streams) *cobra.Command {
 	return c
 }
 
+// start runs until the signal or until the broker gives up. What the operator has to act on goes to standard error as
+// log lines; the one line on standard output is for programs that wait for the broker to be ready.
 func start(ctx context.Context, s option.Streams, o configs.Options) error {
 	began := time.Now()
 	loaded, err := configs.Load(o)
@@ -47,12 +50,14 @@ func start(ctx context.Context, s option.Streams, o configs.Options) error {
 		return &option.Failure{Code: 1, Line: "troupe: " + err.Error()}
 	}
 	log := logger(s.Err, loaded.Broker.Output)
+	// A key that is accepted without effect is told at each start: who relies on it must not believe that it acts.
 	for _, u := range loaded.Unused {
 		log.Warn("configuration key has no effect", "key", u.Key, "from", u.Origin, "reason", u.Reason)
 	}
 	if loaded.Embedded {
 		log.Info("no configuration file given: running alone with the embedded default", "data", strings.Join(loaded.Broker.LogDirs, ","))
 	}
+	// Before the broker allocates anything, and after the configuration, whose errors need no tuning.
 	tune()
 	b, err := broker.Start(ctx, broker.Options{Config: loaded, Log: log})
 	if err != nil {
@@ -76,6 +81,7 @@ func stop(b *broker.Broker, log *slog.Logger, within time.Duration, failure erro
 	began := time.Now()
 	err := b.Stop(ctx)
 	switch {
+	// What made the broker give up matters more than how its stop went.
 	case failure != nil:
 		return &option.Failure{Code: 1, Line: "troupe: " + failure.Error()}
 	case errors.Is(err, context.DeadlineExceeded):
@@ -87,6 +93,7 @@ func stop(b *broker.Broker, log *slog.Logger, within time.Duration, failure erro
 	return nil
 }
 
+// logger writes what the keys log.level and log.format say. It is text by default: a person reads the first start.
 func logger(w io.Writer, o configs.Output) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(o.Level)); err != nil {

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// tune sets the collector for a process whose live heap is a few MiB, and keeps it under a container's memory limit.
-// GOGC and GOMEMLIMIT in the environment win. (The number of processors follows the container by itself.)
+// tune keeps the process under a container's memory limit: near it the collector works harder instead of letting the
+// kernel kill the broker. GOMEMLIMIT in the environment wins. (The number of processors follows the container by itself.)
 func tune() {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return

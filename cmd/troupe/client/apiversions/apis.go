@@ -1,6 +1,7 @@
 package apiversions
 
-// api is a request as Kafka's clients know it: the versions they can encode, and whether clients send it.
+// api is a request as Kafka's Java client knows it: the versions it can encode, and whether clients send it at all. The
+// script compares a broker's answer with this table, not with what this program could send.
 type api struct {
 	name           string
 	oldest, latest int16

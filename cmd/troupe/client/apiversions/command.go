@@ -16,6 +16,7 @@ import (
 	"troupe/cmd/troupe/client/option"
 )
 
+// command has no options but those of the connection.
 type command struct{ conn connection.Options }
 
 // Command makes the command.
@@ -53,6 +54,7 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 	}
 	defer client.Close()
 	req := kmsg.NewPtrMetadataRequest()
+	// An empty list asks for no topics (version 1 and later): only the brokers are wanted.
 	req.Topics = []kmsg.MetadataRequestTopic{}
 	meta, err := connection.Ask(ctx, client, "metadata", req.RequestWith)
 	if err != nil {
@@ -67,6 +69,7 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 	if option.JSON(fs) {
 		return option.WriteJSON(s, nodes)
 	}
+	// The script collects the answers in a HashMap by node and prints its iteration order.
 	for _, n := range kafkatext.HashOrderBy(nodes, 0, node.hash) {
 		if n.Error != "" {
 			fmt.Fprintf(s.Out, "%s -> ERROR: %s\n", n, n.Error)
@@ -114,6 +117,7 @@ func (n node) hash() int32 {
 	return 31*h + 1237
 }
 
+// nameOf names a request; one newer than the table is shown all the same, because the broker does answer it.
 func nameOf(key int16) string {
 	if a, ok := apis[key]; ok {
 		return a.name
@@ -144,6 +148,8 @@ func lines(have []ranged) []string {
 	return out
 }
 
+// line tells the highest version both sides know, by the rule clients choose versions with (KIP-35): the lesser of the
+// two maxima, if it is not below either minimum.
 func (r ranged) line() string {
 	text := fmt.Sprintf("%s(%d): %d to %d", r.Name, r.Key, r.Min, r.Max)
 	if r.Min == r.Max {

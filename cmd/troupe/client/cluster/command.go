@@ -15,6 +15,7 @@ import (
 	"troupe/cmd/troupe/client/option"
 )
 
+// script begins each complaint: argparse prints the name of the program.
 const script = "kafka-cluster"
 
 func misuse(text string) error { return option.Misuse(script, "%s", text) }
@@ -28,6 +29,7 @@ func Command(s option.Streams) *cobra.Command {
 	)
 }
 
+// action tells the three commands apart. They share their options and differ by one request each.
 type action int
 
 const (
@@ -58,6 +60,7 @@ func (c *command) Define(fs *pflag.FlagSet) {
 // Complain implements option.Complainer.
 func (c *command) Complain(err error) error { return misuse(option.ArgumentError(err).Error()) }
 
+// Run names the old option only after the check has passed: the script's parser complains before it warns.
 func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) error {
 	id, err := c.check(fs)
 	if err != nil {
@@ -93,6 +96,7 @@ func (c *command) check(fs *pflag.FlagSet) (int64, error) {
 		}
 	}
 	switch {
+	// argparse counts the two as one required group; the next two are the script's own and lack the program's name.
 	case c.servers.Given() && c.controllers.Given():
 		return 0, misuse("argument --bootstrap-controller/-C: not allowed with argument --bootstrap-server/-b")
 	case !c.servers.Given() && !c.controllers.Given():
@@ -105,6 +109,8 @@ func (c *command) check(fs *pflag.FlagSet) (int64, error) {
 	return id, nil
 }
 
+// open connects to brokers or to controllers (KIP-919). Both go by the same property file, whichever of its two names
+// was used.
 func (c *command) open(s option.Streams) (*connection.Client, error) {
 	conn := connection.Options{Bootstrap: c.servers, Config: c.config}
 	if c.oldConfig.Given() {
@@ -132,6 +138,8 @@ func (c *command) showID(ctx context.Context, client *connection.Client, fs *pfl
 	return nil
 }
 
+// unregister removes a broker's registration, fenced or not there any more; a running broker registers again. A cluster
+// without the request is no failure: the script says so and ends with 0.
 func (c *command) unregister(ctx context.Context, client *connection.Client, fs *pflag.FlagSet, s option.Streams, id int32) error {
 	req := kmsg.NewPtrUnregisterBrokerRequest()
 	req.BrokerID = id

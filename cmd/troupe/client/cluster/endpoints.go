@@ -25,6 +25,7 @@ type endpoint struct {
 
 func (c *command) list(ctx context.Context, client *connection.Client, fs *pflag.FlagSet, s option.Streams) error {
 	resp, err := connection.Nodes(ctx, client, "listNodes", fs.Changed("include-fenced-brokers"))
+	// As with unregister, a cluster that is too old is told on standard output and ends with 0.
 	if connection.Unsupported(err) {
 		fmt.Fprintln(s.Out, err)
 		return nil
@@ -69,6 +70,7 @@ func printEndpoints(w io.Writer, endpoints []endpoint, controllers bool) {
 	if rackWidth == 0 {
 		rackWidth = noRacks
 	}
+	// Cells are padded to the right edge too: the script's lines end in blanks, and comparing them must not fail there.
 	row := func(id, host, port, rack, state, kind string) {
 		fmt.Fprintf(w, "%-10s %-*s %-10s %-*s ", id, hostWidth, host, port, rackWidth, rack)
 		if !controllers {

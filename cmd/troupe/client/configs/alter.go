@@ -14,6 +14,8 @@ import (
 	"troupe/cmd/troupe/client/option"
 )
 
+// alter changes one entity. Quotas have requests of their own (KIP-546); everything else is a resource with configs,
+// changed incrementally (KIP-339), so that two administrators do not undo one another's keys.
 func (c *command) alter(ctx context.Context, types, names []string) error {
 	set, err := c.additions()
 	if err != nil {
@@ -24,6 +26,7 @@ func (c *command) alter(ctx context.Context, types, names []string) error {
 	switch kind {
 	case users, clients, ips:
 		err = c.alterQuotas(ctx, types, names, set, unset)
+	// The broker would refuse an unknown logger as well, but the script names all of them at once.
 	case loggers:
 		if err = c.checkLoggers(ctx, name, set, unset); err == nil {
 			err = c.alterResource(ctx, kind, name, set, unset)
@@ -79,6 +82,7 @@ func (c *command) alterResource(ctx context.Context, kind, name string, set kafk
 	req := kmsg.NewPtrIncrementalAlterConfigsRequest()
 	req.Resources = append(req.Resources, r)
 	resp, err := connection.Ask(ctx, c.admin, "incrementalAlterConfigs", req.RequestWith)
+	// No fallback to the older AlterConfigs: it replaces all keys of a resource, and those not named here would be lost.
 	if connection.Unsupported(err) {
 		return illegal("The INCREMENTAL_ALTER_CONFIGS API is not supported by the cluster. The API is supported starting from version 2.3.0." +
 			" You may want to use an older version of this tool to interact with your cluster, or upgrade your brokers to version 2.3.0 or newer to avoid this error.")

@@ -16,6 +16,7 @@ func (c *command) check(types, names []string) error {
 	if err := option.Exclude(c.fs, "describe", "alter", "add-config", "delete-config"); err != nil {
 		return err
 	}
+	// --topic and --entity-type topics name the same type twice.
 	if again := repeated(types); len(again) > 0 {
 		return illegal("Duplicate entity type(s) specified: %s", strings.Join(again, ","))
 	}
@@ -31,6 +32,7 @@ func (c *command) check(types, names []string) error {
 	switch {
 	case len(types) == 0:
 		return illegal("At least one entity type must be specified")
+	// A quota may hold for a client id of a user; no other two types go together.
 	case len(types) > 1 && (len(types) != 2 || !slices.Contains(types, users) || !slices.Contains(types, clients)):
 		return illegal("Only 'users' and 'clients' entity types may be specified together")
 	}
@@ -53,7 +55,8 @@ func (c *command) check(types, names []string) error {
 	return c.checkAlter(types, names)
 }
 
-// checkNames refuses broker ids that are no numbers and addresses that do not resolve.
+// checkNames refuses broker ids that are no numbers and addresses that do not resolve. The default entity has no name
+// that could be wrong.
 func checkNames(types, names []string) error {
 	for _, name := range names {
 		if name == "" {
@@ -78,10 +81,12 @@ func hasDefault(types []string) bool {
 	return slices.ContainsFunc(types, func(t string) bool { return t == users || t == clients || t == brokers || t == ips })
 }
 
+// named tells whether any entity is named: "" is the default entity.
 func named(names []string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return n != "" })
 }
 
+// checkDescribe lets --describe go without a name, which shows every entity of the type. Loggers belong to one broker.
 func (c *command) checkDescribe(types, names []string) error {
 	if !hasDefault(types) && c.fs.Changed("entity-default") {
 		return illegal("--entity-default must not be specified with --describe of %s", strings.Join(types, ","))
@@ -92,6 +97,7 @@ func (c *command) checkDescribe(types, names []string) error {
 	return nil
 }
 
+// checkAlter wants to know exactly what to change, and one source of what to set.
 func (c *command) checkAlter(types, names []string) error {
 	switch {
 	case hasDefault(types) && len(names) == 0:

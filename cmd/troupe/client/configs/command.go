@@ -33,6 +33,7 @@ const (
 // entityTypes stand in the script's order, for its message.
 var entityTypes = []string{topics, clients, users, brokers, ips, clientMetrics, groups, loggers}
 
+// command holds both ways to name an entity: --entity-type with --entity-name, and the shortcuts such as --topic.
 type command struct {
 	conn                                connection.Options
 	types                               option.Text
@@ -61,6 +62,7 @@ func (c *command) Define(fs *pflag.FlagSet) {
 	option.Var(fs, &c.types, "entity-type", "TYPE", strings.Join(entityTypes, ", "))
 	option.Var(fs, &c.names, "entity-name", "NAME", "topic, client, user, broker, address, metrics subscription or group")
 	fs.Var(defaultEntity{&c.names}, "entity-default", "the default entity of clients, users, brokers or ips")
+	// Without it pflag would take the next argument for the value.
 	fs.Lookup("entity-default").NoOptDefVal = "true"
 	option.Var(fs, &c.addConfig, "add-config", "K1=V1,K2=[V2,V3]", "configs to set; brackets hold values with commas")
 	option.Var(fs, &c.addConfigFile, "add-config-file", "FILE", "property file of configs to set")
@@ -100,6 +102,7 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 	switch {
 	case err == nil || errors.As(err, &usage):
 		return err
+	// The script tells its own complaints by their text alone; what escapes it is shown with the arguments and its class.
 	case errors.As(err, &bare), connection.Unsupported(err):
 		return option.Fail("%s", err)
 	case errors.As(err, &answer):
@@ -123,12 +126,15 @@ func (c *command) execute(ctx context.Context) error {
 	if c.fs.Changed("describe") {
 		return c.describe(ctx, types, names)
 	}
+	// Altering needs the whole entity, though describing takes the types it has names for.
 	if len(types) != len(names) {
 		return illegal("An entity name must be specified for every entity type")
 	}
 	return c.alter(ctx, types, names)
 }
 
+// open connects to brokers, or to controllers when those are named (KIP-919): the way to change configs while no broker
+// is up.
 func (c *command) open() (*connection.Client, error) {
 	if !c.bootstrapController.Given() {
 		return c.conn.Open("adminclient-1", c.streams.Err)
@@ -179,6 +185,7 @@ func (c *command) entities() (types, names []string, err error) {
 	return types, names, nil
 }
 
+// brokerID reads a node id; resource names of brokers are decimal numbers.
 func brokerID(name string) (int32, bool) {
 	n, err := strconv.ParseInt(name, 10, 32)
 	return int32(n), err == nil

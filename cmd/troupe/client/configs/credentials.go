@@ -24,14 +24,19 @@ import (
 // The SCRAM mechanisms by their codes in the credential APIs (KIP-554).
 var scramCode = map[string]int8{"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
 
+// The bounds are those of Kafka's ScramMechanism: RFC 7677 wants at least 4096 iterations, and more than 16384 would let a
+// client make the broker work.
 const (
 	scramIterations    = 4096 // the default, and the least
 	scramMaxIterations = 16384
 	saltBytes          = 24
 )
 
+// isScram tells credentials from quotas: both are given as configs of users.
 func isScram(key string) bool { return scramCode[key] != 0 }
 
+// describeCredentials shows the mechanisms and iterations of users. Salted passwords are never sent back (KIP-554). A
+// user that cannot be looked up is told and the others are shown.
 func (c *command) describeCredentials(ctx context.Context, names []string) error {
 	req := kmsg.NewPtrDescribeUserSCRAMCredentialsRequest()
 	for _, name := range names {
@@ -65,6 +70,7 @@ func (c *command) describeCredentials(ctx context.Context, names []string) error
 	return nil
 }
 
+// alterCredentials sets and deletes credentials of one user in one request, so that a change of mechanism is atomic.
 func (c *command) alterCredentials(ctx context.Context, user string, set kafkatext.Properties, unset []string) error {
 	req := kmsg.NewPtrAlterUserSCRAMCredentialsRequest()
 	for _, mechanism := range unset {
@@ -94,11 +100,13 @@ var credentialPattern = regexp.MustCompile(`^(?:iterations=(-?[0-9]*),)?password
 // newCredential salts a password (RFC 5802); the password itself never leaves this process.
 func newCredential(user, mechanism, text string) (kmsg.AlterUserSCRAMCredentialsRequestUpsertion, error) {
 	up := kmsg.NewAlterUserSCRAMCredentialsRequestUpsertion()
+	// The script's enum constant stands in its message, with underscores.
 	m := credentialPattern.FindStringSubmatch(text)
 	if m == nil {
 		return up, illegal("Invalid credential property %s=%s", strings.ReplaceAll(mechanism, "-", "_"), text)
 	}
 	iterations := scramIterations
+	// -1 means the default as well, as the script's own default does.
 	if m[1] != "" && m[1] != "-1" {
 		var err error
 		if iterations, err = strconv.Atoi(m[1]); err != nil {

@@ -14,6 +14,8 @@ import (
 	"troupe/cmd/troupe/client/option"
 )
 
+// describe shows quotas, or configs of resources. Only users have credentials beside their quotas, which is why clients
+// alone may be asked with them.
 func (c *command) describe(ctx context.Context, types, names []string) error {
 	switch types[0] {
 	case users, clients:
@@ -44,6 +46,7 @@ func (c *command) describeResources(ctx context.Context, entityType string, name
 			names = append(names, "")
 		}
 	}
+	// A broker answers for a topic or group that was never created with nothing or with defaults; the script looks first.
 	if named := len(names) == 1; named && !all {
 		missing, err := c.missing(ctx, entityType, names[0])
 		if err != nil {
@@ -78,6 +81,7 @@ func (c *command) describeResources(ctx context.Context, entityType string, name
 	return nil
 }
 
+// heading is the line before an entity's configs. The singular is the plural without its last letter.
 func (c *command) heading(entityType, name string, all bool) {
 	which := "Dynamic"
 	if all {
@@ -97,6 +101,7 @@ func (c *command) missing(ctx context.Context, entityType, name string) (bool, e
 			return false, err
 		}
 	}
+	// The default entity of brokers exists always.
 	if name == "" && (entityType == brokers || entityType == loggers) {
 		return false, nil
 	}
@@ -121,6 +126,7 @@ func (c *command) existing(ctx context.Context, entityType string, ordered bool)
 	return c.nodeIDs(ctx)
 }
 
+// topicNames lists all topics, internal ones too.
 func (c *command) topicNames(ctx context.Context) ([]string, error) {
 	meta, err := connection.Ask(ctx, c.admin, "listTopics", kmsg.NewPtrMetadataRequest().RequestWith)
 	if err != nil {
@@ -162,6 +168,7 @@ func (c *command) listResources(ctx context.Context, kind kmsg.ConfigResourceTyp
 	req := kmsg.NewPtrListConfigResourcesRequest()
 	req.ResourceTypes = []int8{int8(kind)}
 	resp, err := connection.Ask(ctx, c.admin, "listConfigResources", req.RequestWith)
+	// Groups that exist but have no configs are described, too; a cluster without the request tells the listed ones.
 	if kind == kmsg.ConfigResourceTypeGroupConfig && connection.Unsupported(err) {
 		return names, nil
 	}

@@ -9,7 +9,7 @@ import (
 	"troupe/cmd/troupe/client/kafkatext"
 )
 
-// additions reads --add-config-file or --add-config.
+// additions reads --add-config-file or --add-config, of which check lets one through.
 func (c *command) additions() (kafkatext.Properties, error) {
 	props := kafkatext.Properties{}
 	path, err := c.addConfigFile.One()
@@ -30,6 +30,7 @@ func (c *command) additions() (kafkatext.Properties, error) {
 			return nil, err
 		}
 	}
+	// Sorted, so that the same mistake gives the same message each time.
 	for _, key := range slices.Sorted(maps.Keys(props)) {
 		if !keyPattern.MatchString(key) {
 			return nil, illegal("Invalid character found for config key: %s", key)
@@ -38,6 +39,7 @@ func (c *command) additions() (kafkatext.Properties, error) {
 	return props, nil
 }
 
+// keyPattern is the check the script makes before it asks the cluster; "$" stands in names of inner classes' loggers.
 var keyPattern = regexp.MustCompile(`^[$a-zA-Z0-9._-]*$`)
 
 // parsePairs splits at commas and then at equals signs, but at neither inside square brackets, which it drops.

@@ -15,7 +15,7 @@ import (
 	"troupe/cmd/troupe/client/option"
 )
 
-// Match types of DescribeClientQuotas.
+// Match types of DescribeClientQuotas (KIP-546): an entity of this name, the default entity, every entity of the type.
 const (
 	matchExact   = 0
 	matchDefault = 1
@@ -72,6 +72,7 @@ func (q quota) String() string {
 	return fmt.Sprintf("Quota configs for %s are %s", strings.Join(who, ", "), strings.Join(values, ", "))
 }
 
+// jsonQuotas gives each entity as an object from type to name, null for the default entity.
 func jsonQuotas(quotas []quota) []any {
 	out := []any{}
 	for _, q := range quotas {
@@ -93,6 +94,7 @@ func (c *command) quotas(ctx context.Context, types, names []string) ([]quota, e
 		return nil, illegal("More entity names specified than entity types")
 	}
 	req := kmsg.NewPtrDescribeClientQuotasRequest()
+	// Strict leaves out entities that have more types: the quotas of a user are not those of the user's client ids.
 	req.Strict = true
 	for i, kind := range types {
 		component := kmsg.NewDescribeClientQuotasRequestComponent()
@@ -127,6 +129,7 @@ var (
 	ipKeys    = []string{"connection_creation_rate"}
 )
 
+// alterQuotas alters quotas or credentials, never both: they are two requests, and the second could fail alone.
 func (c *command) alterQuotas(ctx context.Context, types, names []string, set kafkatext.Properties, unset []string) error {
 	added := slices.Sorted(maps.Keys(set))
 	if types[0] == ips {
@@ -172,6 +175,7 @@ func kindOf(types []string) string {
 	return types[0]
 }
 
+// without gives the keys that are not known, in their order: messages name them so.
 func without(keys, known []string) []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return slices.Contains(known, k) })
 }
@@ -201,6 +205,7 @@ func (c *command) sendQuotas(ctx context.Context, types, names []string, set kaf
 		change.Entity = append(change.Entity, e)
 	}
 	for _, key := range slices.Sorted(maps.Keys(set)) {
+		// Quotas are doubles on the wire, also those that count whole bytes.
 		value, err := strconv.ParseFloat(set[key], 64)
 		if err != nil {
 			return illegal("Cannot parse quota configuration value for %s: %s", key, set[key])

@@ -30,6 +30,7 @@ func resourceOf(entityType, name string) resource {
 	case groups:
 		return resource{kmsg.ConfigResourceTypeGroupConfig, kmsg.ConfigSourceGroupConfig}
 	}
+	// Without a name it is the default of all brokers, whose own source tells it from that of one broker (KIP-226).
 	if name == "" {
 		return resource{kmsg.ConfigResourceTypeBroker, kmsg.ConfigSourceDynamicDefaultBrokerConfig}
 	}
@@ -53,6 +54,7 @@ type entry struct {
 	Synonyms  []synonym `json:"synonyms"`
 }
 
+// synonym is a config that would give the value if those before it were unset, in falling precedence (KIP-226).
 type synonym struct {
 	Source string  `json:"source"`
 	Name   string  `json:"name"`
@@ -68,6 +70,7 @@ func (e entry) String() string {
 	return fmt.Sprintf("%s=%s sensitive=%t synonyms={%s}", e.Name, orNull(e.Value), e.Sensitive, strings.Join(words, ", "))
 }
 
+// orNull shows what Java prints for a null: sensitive values are never sent.
 func orNull(s *string) string {
 	if s == nil {
 		return "null"
@@ -98,6 +101,7 @@ func (c *command) fetch(ctx context.Context, entityType, name string, all bool) 
 			return nil, err
 		}
 		for _, config := range r.Configs {
+			// Topics answer with defaults and the broker's values as well; without --all only what was set on the entity is shown.
 			if !all && target.dynamic != 0 && config.Source != target.dynamic {
 				continue
 			}
