@@ -33,8 +33,8 @@ func main() {
 	os.Exit(run(os.Args, option.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }
 
-// Every command is made for every call, though one runs: the names must be known before options can be told from
-// arguments (normalize), and cobra builds the help from them.
+// commands makes all of them for each call, though one runs: their names must be known before options can be told from
+// arguments (normalize), and the help is built from them.
 func commands(s option.Streams) []*cobra.Command {
 	return []*cobra.Command{
 		startCommand(s),
@@ -86,8 +86,8 @@ func run(args []string, s option.Streams) int {
 	return exitCode(err, s)
 }
 
-// Errors that chose neither a code nor a line of their own end with 1 and their text, as an uncaught exception of a
-// script does. This is the one place where errors of commands are printed.
+// exitCode is the one place where errors of commands are printed. One that is no Failure ends the process with 1 and its
+// text, as an uncaught exception ends a script.
 func exitCode(err error, s option.Streams) int {
 	var failure *option.Failure
 	switch {

@@ -24,8 +24,7 @@ import (
 // The SCRAM mechanisms by their codes in the credential APIs (KIP-554).
 var scramCode = map[string]int8{"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
 
-// The bounds are those of Kafka's ScramMechanism: RFC 7677 wants at least 4096 iterations, and more than 16384 would let a
-// client make the broker work.
+// The bounds are those of Kafka's ScramMechanism; RFC 7677 wants at least 4096 iterations.
 const (
 	scramIterations    = 4096 // the default, and the least
 	scramMaxIterations = 16384

@@ -14,8 +14,7 @@ import (
 	"troupe/cmd/troupe/client/option"
 )
 
-// describe shows quotas, or configs of resources. Only users have credentials beside their quotas, which is why clients
-// alone may be asked with them.
+// describe shows quotas, or configs of resources. Addresses are the one kind of quota entity without credentials.
 func (c *command) describe(ctx context.Context, types, names []string) error {
 	switch types[0] {
 	case users, clients:

@@ -39,7 +39,7 @@ func (c *command) additions() (kafkatext.Properties, error) {
 	return props, nil
 }
 
-// keyPattern is the check the script makes before it asks the cluster; "$" stands in names of inner classes' loggers.
+// keyPattern is what the script lets through as a key before it asks the cluster; names of loggers are keys, too.
 var keyPattern = regexp.MustCompile(`^[$a-zA-Z0-9._-]*$`)
 
 // parsePairs splits at commas and then at equals signs, but at neither inside square brackets, which it drops.

@@ -101,7 +101,7 @@ func (c *command) fetch(ctx context.Context, entityType, name string, all bool) 
 			return nil, err
 		}
 		for _, config := range r.Configs {
-			// Topics answer with defaults and the broker's values as well; without --all only what was set on the entity is shown.
+			// Topics answer with defaults and the broker's values as well; without --all what was set on the entity is shown.
 			if !all && target.dynamic != 0 && config.Source != target.dynamic {
 				continue
 			}

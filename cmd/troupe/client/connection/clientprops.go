@@ -11,6 +11,7 @@ import (
 
 // ClientProperties are the ways the console scripts take properties of their client: a file and single pairs, each
 // under a new name and under the old one, of which only one may be used.
+// The names changed in 4.2 and the old ones go in 5.0 (KIP-1147).
 type ClientProperties struct {
 	file, oldFile, pairs, oldPairs option.Text
 	role                           string
@@ -33,6 +34,7 @@ func (p *ClientProperties) CheckOnce(pairsFirst bool) error {
 	pairsClash := p.pairs.Given() && p.oldPairs.Given()
 	switch {
 	case pairsClash && (pairsFirst || !fileClash):
+		// The two scripts also name the options in different orders.
 		if pairsFirst {
 			return option.Fail("Options --%s-property and --command-property cannot be specified together.", p.role)
 		}
@@ -70,6 +72,7 @@ func (p *ClientProperties) Load() (kafkatext.Properties, error) {
 			return nil, err
 		}
 	}
+	// A pair goes over the file, as a command line goes over what it refers to.
 	props.Merge(kafkatext.Pairs(p.pairs.All()))
 	props.Merge(kafkatext.Pairs(p.oldPairs.All()))
 	return props, nil

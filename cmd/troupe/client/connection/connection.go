@@ -63,7 +63,8 @@ func (o *Options) Open(clientID string, warn io.Writer) (*Client, error) {
 	return cl, nil
 }
 
-// Client is a kgo client with the time the Java client gives one administrative call.
+// Client is a kgo client with the time the Java client gives one administrative call, which covers all its attempts
+// (KIP-533). It is a kmsg.Requestor, so requests are sent by it and not by the kgo client inside.
 type Client struct {
 	*kgo.Client
 	Timeout time.Duration
@@ -109,6 +110,7 @@ func Open(bootstrap string, props kafkatext.Properties, clientID string, warn io
 	}
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(seeds...), kgo.ClientID(clientID), kgo.WithHooks(&dialWarner{out: warn}),
+		// The time alone bounds the retries, as in the Java client (KIP-91): a count would give up while a broker restarts.
 		kgo.RetryTimeout(timeout), kgo.RequestRetries(1 << 20), kgo.DisableClientMetrics(),
 		kgo.SoftwareNameAndVersion("troupe", "client"),
 	}
@@ -127,13 +129,16 @@ func resolve(bootstrap string) ([]string, error) {
 		if addr == "" {
 			continue
 		}
+		// Whether an address is well-formed is decided for every one of them, even if the first would do.
 		host, port, err := net.SplitHostPort(addr)
 		if err != nil || host == "" {
 			return nil, fmt.Errorf("Invalid url in bootstrap.servers: %s", addr)
 		}
+		// A port of 0 passes here and fails when it is dialled.
 		if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
 			return nil, fmt.Errorf("Invalid port in bootstrap.servers: %s", addr)
 		}
+		// One name that resolves is enough: a cluster's list may hold brokers that are gone.
 		if _, err := net.LookupHost(host); err == nil {
 			seeds = append(seeds, addr)
 		}
@@ -173,6 +178,7 @@ func (c *Client) Call(ctx context.Context, name string, call func(context.Contex
 			err = call(within)
 		}
 	}
+	// Only the call's own time: an interrupt ends the command without a word about brokers.
 	if err != nil && ctx.Err() == nil && within.Err() != nil {
 		return fmt.Errorf("Timed out waiting for a node assignment. Call: %s", name)
 	}

@@ -24,6 +24,8 @@ const (
 // ProducerOptions maps the producer properties that have a counterpart; others are the Java client's own affair.
 func ProducerOptions(props kafkatext.Properties) ([]kgo.Opt, error) {
 	opts := []kgo.Opt{
+		// Records without a key stay on one partition for 64 KiB and then move, faster brokers getting more of them (KIP-794);
+		// keys are hashed as the Java client hashes them, so both write a key to the same partition.
 		kgo.AllowAutoTopicCreation(), kgo.MetadataMinAge(metadataInterval),
 		kgo.RecordPartitioner(kgo.UniformBytesPartitioner(64<<10, true, true, nil)),
 	}
@@ -35,6 +37,7 @@ func ProducerOptions(props kafkatext.Properties) ([]kgo.Opt, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The Java client bounds bytes that wait, never records.
 	opts = append(opts, kgo.ProducerBatchCompression(codec), kgo.RequiredAcks(acks),
 		kgo.MaxBufferedBytes(bufferMemory), kgo.MaxBufferedRecords(math.MaxInt32))
 	// The Java client drops idempotence quietly when acks forbid it and it was not asked for.
@@ -45,6 +48,7 @@ func ProducerOptions(props kafkatext.Properties) ([]kgo.Opt, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The Java client waits max.block.ms for a topic that is not there; kgo counts how often it asks.
 	opts = append(opts, kgo.UnknownTopicRetries(int(blockFor/metadataInterval)))
 	if opts, err = durations(opts, props); err != nil {
 		return nil, err
@@ -52,6 +56,7 @@ func ProducerOptions(props kafkatext.Properties) ([]kgo.Opt, error) {
 	return sizes(opts, props)
 }
 
+// durations maps the properties in milliseconds. Where kgo refuses a value below a least one, the least one is taken.
 func durations(opts []kgo.Opt, props kafkatext.Properties) ([]kgo.Opt, error) {
 	for _, d := range []struct {
 		key string
@@ -72,6 +77,8 @@ func durations(opts []kgo.Opt, props kafkatext.Properties) ([]kgo.Opt, error) {
 	return opts, nil
 }
 
+// sizes maps the properties that are whole numbers. One that is absent is left to kgo, whose defaults are the Java
+// client's or larger.
 func sizes(opts []kgo.Opt, props kafkatext.Properties) ([]kgo.Opt, error) {
 	for _, n := range []struct {
 		key string
@@ -95,6 +102,7 @@ func sizes(opts []kgo.Opt, props kafkatext.Properties) ([]kgo.Opt, error) {
 	return opts, nil
 }
 
+// codecOf takes the names of compression.type. Levels (KIP-390) are left to the codecs.
 func codecOf(props kafkatext.Properties) (kgo.CompressionCodec, error) {
 	switch name := props["compression.type"]; name {
 	case "", "none":
@@ -112,6 +120,7 @@ func codecOf(props kafkatext.Properties) (kgo.CompressionCodec, error) {
 	}
 }
 
+// acksOf takes all and its number. Without a value it is all (KIP-679).
 func acksOf(props kafkatext.Properties) (kgo.Acks, error) {
 	switch acks := strings.TrimSpace(props["acks"]); acks {
 	case "", "all", "-1":

@@ -21,6 +21,7 @@ func securityOptions(props kafkatext.Properties) ([]kgo.Opt, error) {
 	var opts []kgo.Opt
 	protocol := strings.ToUpper(strings.TrimSpace(props["security.protocol"]))
 	switch protocol {
+	// Checked before the stores are read, so that a wrong protocol is not told as a missing file.
 	case "", "PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL":
 	default:
 		return nil, fmt.Errorf("Invalid value %s for configuration security.protocol: "+
@@ -44,10 +45,12 @@ func securityOptions(props kafkatext.Properties) ([]kgo.Opt, error) {
 }
 
 func tlsConfig(props kafkatext.Properties) (*tls.Config, error) {
+	// Kafka's ssl.enabled.protocols are TLSv1.2 and TLSv1.3.
 	conf := &tls.Config{MinVersion: tls.VersionTLS12}
 	if algorithm, ok := props["ssl.endpoint.identification.algorithm"]; ok && algorithm == "" {
 		conf.InsecureSkipVerify = true // checked against the store below, without the host name
 	}
+	// Without a trust store the system's certificates are trusted, where Java has its own.
 	trusted, err := pemOf(props, "truststore", "ssl.truststore.certificates")
 	if err != nil {
 		return nil, err
@@ -65,6 +68,7 @@ func tlsConfig(props kafkatext.Properties) (*tls.Config, error) {
 	if err != nil || chain == nil {
 		return conf, err
 	}
+	// A PEM file may hold the key with the chain; inline, the key has a property of its own (KIP-651).
 	key := chain
 	if inline := props["ssl.keystore.key"]; inline != "" {
 		key = []byte(inline)
@@ -104,6 +108,7 @@ func pemOf(props kafkatext.Properties, store, inline string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
+// jaasField finds key="value" in a JAAS login module's options; a quotation mark in a value has a backslash before it.
 var jaasField = regexp.MustCompile(`(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"`)
 
 // saslMechanism reads sasl.mechanism and the user of sasl.jaas.config.

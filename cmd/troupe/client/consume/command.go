@@ -20,6 +20,7 @@ import (
 	"troupe/cmd/troupe/client/option"
 )
 
+// command has old and new names of options side by side (KIP-1147); check and printer refuse both at once.
 type command struct {
 	bootstrap, topic, include, partition, offset, group option.Text
 	formatter, property, oldProperty, formatterFile     option.Text
@@ -85,11 +86,14 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 	if err != nil {
 		return err
 	}
+	// Everything the command line can be wrong in is read by now: no connection is opened for a call that must fail.
 	client, err := connection.Open(bootstrap, props, "console-consumer", s.Err, opts...)
 	if err != nil {
 		return option.Fail("Failed to construct kafka consumer: %s", err)
 	}
 	defer client.Close()
+	// Offsets are committed only for a group that was asked for: the script commits for a random group of its own, which
+	// nobody reads.
 	p.client, p.grouped = client.Client, groupID != ""
 	err = p.run(ctx)
 	if fs.Changed("enable-systest-events") {
@@ -111,6 +115,7 @@ func (c *command) check() error {
 	case !c.partition.Given() && c.offset.Given():
 		return option.Fail("The partition is required when offset is specified.")
 	}
+	// The script asks for the address after it has judged what is to be read.
 	if err := option.Require(c.fs, "bootstrap-server"); err != nil {
 		return err
 	}
@@ -138,6 +143,7 @@ func (c *command) groupID(props kafkatext.Properties) (string, error) {
 
 // consumerOptions says what is read and from where.
 func (c *command) consumerOptions(props kafkatext.Properties, groupID string) ([]kgo.Opt, error) {
+	// Kafka's default is the end: a console shows what happens from now on.
 	reset := kgo.NewOffset().AtEnd()
 	chosen, set := props["auto.offset.reset"]
 	switch {
@@ -149,6 +155,7 @@ func (c *command) consumerOptions(props kafkatext.Properties, groupID string) ([
 		return nil, option.Fail("Invalid value %s for configuration auto.offset.reset: earliest or latest is expected here", chosen)
 	}
 	opts := []kgo.Opt{
+		// Errors that pass are kept so that they can be told; fetches wait 500 ms as the Java consumer's do (fetch.max.wait.ms).
 		kgo.ConsumeResetOffset(reset), kgo.AllowAutoTopicCreation(), kgo.FetchMaxWait(500 * time.Millisecond),
 		kgo.MetadataMinAge(250 * time.Millisecond), kgo.KeepRetryableFetchErrors(),
 	}
@@ -179,6 +186,7 @@ func (c *command) consumerOptions(props kafkatext.Properties, groupID string) ([
 	}
 	if c.include.Given() {
 		pattern, err := c.include.One()
+		// A Java pattern matches the whole name; Go's would match a part of it.
 		return append(opts, kgo.ConsumeRegex(), kgo.ConsumeTopics("^(?:"+pattern+")$")), err
 	}
 	if !c.partition.Given() {
@@ -225,6 +233,7 @@ func (c *command) printer(s option.Streams) (*printer, error) {
 		return nil, err
 	}
 	p := &printer{streams: s, limit: limit, skipErrors: c.fs.Changed("skip-message-on-error"), json: option.JSON(c.fs)}
+	// More milliseconds than a duration holds are as good as no limit.
 	if timeout >= 0 && timeout < math.MaxInt64/int64(time.Millisecond) {
 		p.timeout, p.limited = time.Duration(timeout)*time.Millisecond, true
 	}
@@ -232,6 +241,7 @@ func (c *command) printer(s option.Streams) (*printer, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Classes are known by their simple names, since 4.0 moved them between packages.
 	switch class[strings.LastIndexByte(class, '.')+1:] {
 	case "", "DefaultMessageFormatter":
 	case "NoOpMessageFormatter":
@@ -253,6 +263,7 @@ func (c *command) printer(s option.Streams) (*printer, error) {
 	return p, err
 }
 
+// formatterProperties merges in the script's order: the file, then the deserializers' own options, then single pairs.
 func (c *command) formatterProperties() (kafkatext.Properties, error) {
 	props := kafkatext.Properties{}
 	path, err := c.formatterFile.One()

@@ -20,6 +20,7 @@ func newDeserializer(class string) (deserializer, error) {
 	switch name := strings.TrimPrefix(class, serialization); name {
 	case "":
 		return nil, nil
+	// A UUID is serialized as its text.
 	case "StringDeserializer", "UUIDDeserializer":
 		return func(b []byte) (string, error) { return strings.ToValidUTF8(string(b), "\uFFFD"), nil }, nil
 	case "ShortDeserializer":
@@ -42,6 +43,7 @@ func newDeserializer(class string) (deserializer, error) {
 	return nil, fmt.Errorf("deserializer %s is not available: only those of %s* are", class, serialization)
 }
 
+// sized checks the length first: Java's deserializers refuse a value of another one.
 func sized(name string, n int, text func([]byte) string) deserializer {
 	return func(b []byte) (string, error) {
 		if len(b) != n {

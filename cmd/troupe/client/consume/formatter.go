@@ -19,6 +19,7 @@ type formatter struct {
 	decodeKey, decodeValue, decodeHeader deserializer
 }
 
+// newFormatter takes Kafka's defaults: the value alone, columns apart by tabs. print.value is the one that is on.
 func newFormatter(props kafkatext.Properties) (*formatter, error) {
 	bytesOf := func(key, def string) []byte {
 		if v, ok := props[key]; ok {
@@ -79,6 +80,7 @@ func (f *formatter) write(w *bufio.Writer, r *kgo.Record) error {
 			return err
 		}
 	}
+	// A record without any column gives no line either.
 	if first {
 		return nil
 	}
@@ -86,6 +88,7 @@ func (f *formatter) write(w *bufio.Writer, r *kgo.Record) error {
 	return err
 }
 
+// writeTimestamp says who set the time: the producer, or the broker when it appended (KIP-32).
 func (f *formatter) writeTimestamp(w *bufio.Writer, r *kgo.Record) error {
 	ms := strconv.FormatInt(r.Timestamp.UnixMilli(), 10)
 	switch r.Attrs.TimestampType() {
@@ -97,6 +100,7 @@ func (f *formatter) writeTimestamp(w *bufio.Writer, r *kgo.Record) error {
 	return put(w, "NO_TIMESTAMP")
 }
 
+// writeHeaders writes key:value pairs (KIP-431). A record without headers says so, to keep the columns apart.
 func (f *formatter) writeHeaders(w *bufio.Writer, headers []kgo.RecordHeader) error {
 	if len(headers) == 0 {
 		return put(w, "NO_HEADERS")

@@ -18,6 +18,7 @@ type jsonRecord struct {
 	Headers   []jsonHeader `json:"headers,omitempty"`
 }
 
+// jsonHeader stands in a list and not in an object: a key may occur twice, and the order counts (KIP-82).
 type jsonHeader struct {
 	Key   string     `json:"key"`
 	Value *jsonBytes `json:"value"`

@@ -48,6 +48,7 @@ func (p *printer) run(ctx context.Context) error {
 	return err
 }
 
+// consume flushes after each poll, so that lines appear when they come and not when a buffer is full.
 func (p *printer) consume(ctx context.Context, out *bufio.Writer) error {
 	last := time.Now()
 	for p.limit < 0 || p.count < p.limit {
@@ -60,7 +61,9 @@ func (p *printer) consume(ctx context.Context, out *bufio.Writer) error {
 		if err := p.problems(fetches); err != nil {
 			return err
 		}
+		// A poll may bring more than the limit; what is beyond it is neither shown nor committed.
 		for it := fetches.RecordIter(); !it.Done() && (p.limit < 0 || p.count < p.limit); {
+			// A record that cannot be printed counts, too: it was processed.
 			r := it.Next()
 			p.count++
 			last = time.Now()

@@ -19,6 +19,7 @@ import (
 	"troupe/internal/model"
 )
 
+// command has no option for single offsets: deleting is meant to be written down in a file first (KIP-107).
 type command struct {
 	conn connection.Options
 	file option.Text
@@ -43,6 +44,7 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 	if err != nil {
 		return err
 	}
+	// The file is read before anything is sent: a mistake in its last line must not follow deletions of the first.
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return option.Fail("Unable to read file %s", path)
@@ -114,6 +116,8 @@ func send(ctx context.Context, client *connection.Client, wanted []target) ([]re
 	found := map[model.TopicPartition]result{}
 	err := client.Call(ctx, "deleteRecords", func(ctx context.Context) error {
 		for _, shard := range client.RequestSharded(ctx, req) {
+			// Nothing was sent to an unreachable broker, so the whole may be tried again: to delete up to an offset twice is to
+			// delete it once.
 			if ctx.Err() != nil || connection.Unreachable(shard.Err) {
 				return shard.Err
 			}
@@ -133,6 +137,7 @@ func send(ctx context.Context, client *connection.Client, wanted []target) ([]re
 
 // collect notes the results of the part of the request that went to one broker, or to none.
 func collect(found map[model.TopicPartition]result, asked kmsg.Request, answered kmsg.Response, failed error) {
+	// A broker that failed as a whole failed for each partition it was asked about.
 	for _, t := range asked.(*kmsg.DeleteRecordsRequest).Topics {
 		for _, p := range t.Partitions {
 			if failed != nil {
@@ -155,6 +160,7 @@ func collect(found map[model.TopicPartition]result, asked kmsg.Request, answered
 	}
 }
 
+// explain gives an error code by its Java class, as the script prints it, and trouble of the connection in its own words.
 func explain(err error) string {
 	var known *kerr.Error
 	if errors.As(err, &known) {

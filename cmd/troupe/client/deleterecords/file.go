@@ -11,9 +11,11 @@ import (
 	"troupe/internal/model"
 )
 
-// parse reads the offsets file. A partition may stand in it once.
+// parse reads the offsets file: {"version": 1, "partitions": [{"topic", "partition", "offset"}]}. Other fields are left
+// alone, the version may be absent, and a partition may stand in it once.
 func parse(text []byte) ([]target, error) {
 	var file map[string]json.RawMessage
+	// Two steps, because the script tells text that is no JSON from JSON of another shape.
 	if !json.Valid(text) {
 		return nil, option.Fail("The input string is not a valid JSON")
 	}
@@ -48,6 +50,7 @@ func parse(text []byte) ([]target, error) {
 	return targets, unique(targets)
 }
 
+// parseEntry names the first field that is missing; the script looks for them in this order.
 func parseEntry(entry map[string]json.RawMessage) (target, error) {
 	for _, field := range []string{"topic", "partition", "offset"} {
 		if _, ok := entry[field]; !ok {
@@ -76,6 +79,7 @@ func number(raw json.RawMessage, class string, limit int64) (int64, error) {
 	return n, nil
 }
 
+// unique names each partition that stands in the file more than once, in the order of the script's HashMap.
 func unique(targets []target) error {
 	seen := map[model.TopicPartition]int{}
 	var again []model.TopicPartition
