@@ -110,7 +110,7 @@ func Open(bootstrap string, props kafkatext.Properties, clientID string, warn io
 	}
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(seeds...), kgo.ClientID(clientID), kgo.WithHooks(&dialWarner{out: warn}),
-		// The time alone bounds the retries, as in the Java client (KIP-91): a count would give up while a broker restarts.
+		// The time alone bounds the retries, as in the Java client (KIP-91, KIP-533): a count would give up while a broker restarts.
 		kgo.RetryTimeout(timeout), kgo.RequestRetries(1 << 20), kgo.DisableClientMetrics(),
 		kgo.SoftwareNameAndVersion("troupe", "client"),
 	}
@@ -134,7 +134,6 @@ func resolve(bootstrap string) ([]string, error) {
 		if err != nil || host == "" {
 			return nil, fmt.Errorf("Invalid url in bootstrap.servers: %s", addr)
 		}
-		// A port of 0 passes here and fails when it is dialled.
 		if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
 			return nil, fmt.Errorf("Invalid port in bootstrap.servers: %s", addr)
 		}

@@ -24,8 +24,8 @@ const (
 // ProducerOptions maps the producer properties that have a counterpart; others are the Java client's own affair.
 func ProducerOptions(props kafkatext.Properties) ([]kgo.Opt, error) {
 	opts := []kgo.Opt{
-		// Records without a key stay on one partition for 64 KiB and then move, faster brokers getting more of them (KIP-794);
-		// keys are hashed as the Java client hashes them, so both write a key to the same partition.
+		// Records without a key stay on one partition for 64 KiB and then move, faster brokers getting more of them
+		// (KIP-794); keys are hashed as the Java client hashes them, so both write a key to the same partition.
 		kgo.AllowAutoTopicCreation(), kgo.MetadataMinAge(metadataInterval),
 		kgo.RecordPartitioner(kgo.UniformBytesPartitioner(64<<10, true, true, nil)),
 	}

@@ -92,8 +92,7 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 		return option.Fail("Failed to construct kafka consumer: %s", err)
 	}
 	defer client.Close()
-	// Offsets are committed only for a group that was asked for: the script commits for a random group of its own, which
-	// nobody reads.
+	// Offsets are committed only for a group that was asked for; the script turns commits off for the group it makes up.
 	p.client, p.grouped = client.Client, groupID != ""
 	err = p.run(ctx)
 	if fs.Changed("enable-systest-events") {
@@ -155,7 +154,7 @@ func (c *command) consumerOptions(props kafkatext.Properties, groupID string) ([
 		return nil, option.Fail("Invalid value %s for configuration auto.offset.reset: earliest or latest is expected here", chosen)
 	}
 	opts := []kgo.Opt{
-		// Errors that pass are kept so that they can be told; fetches wait 500 ms as the Java consumer's do (fetch.max.wait.ms).
+		// Errors that pass are kept so that they can be told; fetches wait as the Java consumer's do (fetch.max.wait.ms).
 		kgo.ConsumeResetOffset(reset), kgo.AllowAutoTopicCreation(), kgo.FetchMaxWait(500 * time.Millisecond),
 		kgo.MetadataMinAge(250 * time.Millisecond), kgo.KeepRetryableFetchErrors(),
 	}

@@ -19,7 +19,7 @@ import (
 	"troupe/internal/model"
 )
 
-// command has no option for single offsets: deleting is meant to be written down in a file first (KIP-107).
+// command takes partitions and offsets from a file alone, as the script does (KIP-107).
 type command struct {
 	conn connection.Options
 	file option.Text
@@ -116,8 +116,8 @@ func send(ctx context.Context, client *connection.Client, wanted []target) ([]re
 	found := map[model.TopicPartition]result{}
 	err := client.Call(ctx, "deleteRecords", func(ctx context.Context) error {
 		for _, shard := range client.RequestSharded(ctx, req) {
-			// Nothing was sent to an unreachable broker, so the whole may be tried again: to delete up to an offset twice is to
-			// delete it once.
+			// Nothing was sent to an unreachable broker, so the whole may be tried again: deleting up to an offset twice
+			// does what once does.
 			if ctx.Err() != nil || connection.Unreachable(shard.Err) {
 				return shard.Err
 			}

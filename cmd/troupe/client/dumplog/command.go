@@ -16,6 +16,7 @@ import (
 	"troupe/cmd/troupe/client/option"
 )
 
+// command keeps the options that have values; the others are read off the flags.
 type command struct {
 	files, maxMessageSize, maxBytes option.Text
 	keyDecoder, valueDecoder        option.Text
@@ -43,6 +44,7 @@ func (c *command) Define(fs *pflag.FlagSet) {
 	fs.Bool("index-sanity-check", false, "check only what a broker checks of indexes when it starts")
 	option.Default(fs, &c.maxMessageSize, "max-message-size", "BYTES", "5242880", "largest batch")
 	option.Default(fs, &c.maxBytes, "max-bytes", "BYTES", fmt.Sprint(math.MaxInt32), "how much of a log to read")
+	// A decoder class without a value still turns on the showing of contents.
 	option.Optional(fs, &c.keyDecoder, "key-decoder-class", "CLASS", stringDecoder, "StringDecoder, IntegerDecoder or LongDecoder")
 	option.Optional(fs, &c.valueDecoder, "value-decoder-class", "CLASS", stringDecoder, "StringDecoder, IntegerDecoder or LongDecoder")
 	fs.Bool("offsets-decoder", false, "values are those of __consumer_offsets")
@@ -73,6 +75,7 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 		return err
 	}
 	d := &dumper{
+		// Both streams are buffered: a segment has millions of records, and problems are told after everything else.
 		out: bufio.NewWriter(s.Out), errs: bufio.NewWriter(s.Err), json: option.JSON(fs),
 		contentsOnly: fs.Changed("skip-record-metadata"), verifyOnly: fs.Changed("verify-index-only"), sanityOnly: fs.Changed("index-sanity-check"),
 	}
@@ -102,6 +105,7 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 func (d *dumper) file(ctx context.Context, file string) error {
 	d.emit(opened{file})
 	switch filepath.Ext(file) {
+	// A checkpoint of the metadata log (KIP-630) is a row of record batches, as a segment is.
 	case ".log", ".checkpoint":
 		return d.log(ctx, file)
 	case ".index":

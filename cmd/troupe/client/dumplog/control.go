@@ -8,7 +8,8 @@ import (
 	"troupe/codec/batch"
 )
 
-// controls are the control records of the metadata log: how each begins in the output, and its description.
+// controls are the control records of the metadata log (KIP-595, KIP-630, KIP-853): how each begins in the output, and its
+// description. End markers of transactions (KIP-98) are shown without JSON and stand apart.
 var controls = map[batch.ControlType]struct{ text, record string }{
 	batch.LeaderChangeType:   {"LeaderChange: ", "LeaderChangeMessage"},
 	batch.SnapshotHeaderType: {"SnapshotHeader ", "SnapshotHeaderRecord"},

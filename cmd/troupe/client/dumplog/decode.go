@@ -27,6 +27,7 @@ func (c *command) decoder(fs *pflag.FlagSet) (decoder, error) {
 		return coordinator(schema.TransactionsKey, schema.TransactionsValue), nil
 	case fs.Changed("cluster-metadata-decoder"):
 		return metadata, nil
+	// Refused rather than ignored: the records would be shown as text without a word.
 	case fs.Changed("remote-log-metadata-decoder"):
 		return nil, option.Fail("--remote-log-metadata-decoder is not available: there is no tiered storage")
 	case fs.Changed("share-group-state-decoder"):
@@ -56,6 +57,7 @@ func plainDecoder(class *option.Text) (func([]byte) (*string, error), error) {
 	if err != nil {
 		return nil, err
 	}
+	// Classes are known by their simple names: what Kafka calls them by has changed packages.
 	size, number := 0, func([]byte) int64 { return 0 }
 	switch name[strings.LastIndexByte(name, '.')+1:] {
 	case "", "StringDecoder":
@@ -63,6 +65,7 @@ func plainDecoder(class *option.Text) (func([]byte) (*string, error), error) {
 			if b == nil {
 				return nil, nil
 			}
+			// Java's String puts U+FFFD in place of bytes that are no UTF-8.
 			text := strings.ToValidUTF8(string(b), "\uFFFD")
 			return &text, nil
 		}, nil
@@ -90,12 +93,14 @@ func plainDecoder(class *option.Text) (func([]byte) (*string, error), error) {
 func metadata(r batch.Record) (*string, *string, error) {
 	text, err := metadataText(r.Value)
 	if err != nil {
+		// A record that cannot be read is shown as its error, so that the rest of the log is still seen.
 		text = fmt.Sprintf("Error at %d, skipping. %s", r.Offset, err)
 	}
 	return nil, &text, nil
 }
 
 func metadataText(b []byte) (string, error) {
+	// Kafka's MetadataRecordSerde: frame version, then api key and version of the record, each at most a positive int16.
 	var numbers [3]uint64
 	for i := range numbers {
 		n, size := binary.Uvarint(b)
@@ -145,6 +150,8 @@ func coordinator(keys, values schema.Kind) decoder {
 	}
 }
 
+// coordinatorTexts reads a key and a value. The key's number says which record it is; since KIP-915 the number of an
+// unknown one can be skipped, and it is shown as such.
 func coordinatorTexts(keys, values schema.Kind, r batch.Record) (*string, *string, error) {
 	if len(r.Key) < 2 || r.Value != nil && len(r.Value) < 2 {
 		return nil, nil, errors.New("the record is cut off")
@@ -161,6 +168,7 @@ func coordinatorTexts(keys, values schema.Kind, r batch.Record) (*string, *strin
 	}
 	key := schema.Object{{Name: "type", Value: strconv.Itoa(int(kind))}, {Name: "data", Value: data}}.String()
 	if r.Value == nil {
+		// A tombstone.
 		deleted := "<DELETE>"
 		return &key, &deleted, nil
 	}
@@ -200,6 +208,7 @@ func openMembers(group schema.Object) {
 	}
 }
 
+// embedded reads bytes of the consumer protocol, which begin with the version of their own schema.
 func embedded(name string, value any) any {
 	b, ok := value.(schema.Bytes)
 	if !ok || len(b) < 2 {

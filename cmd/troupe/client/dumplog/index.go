@@ -52,6 +52,8 @@ func beside(file, suffix string) string {
 	return filepath.Join(filepath.Dir(file), stem+suffix)
 }
 
+// readPlaces reads an offset index: one entry for about every index.interval.bytes of the log. A piece of an entry at the
+// end is left out, and its length tells of it.
 func readPlaces(file string, base int64) ([]place, int, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -60,6 +62,7 @@ func readPlaces(file string, base int64) ([]place, int, error) {
 	places := make([]place, 0, len(b)/offsetEntry)
 	for i := 0; i+offsetEntry <= len(b); i += offsetEntry {
 		places = append(places, place{
+			// Relative offsets are signed, so a damaged index can point before its segment: saneOffsets looks for that.
 			base + int64(int32(binary.BigEndian.Uint32(b[i:]))), int64(int32(binary.BigEndian.Uint32(b[i+4:]))),
 		})
 	}
@@ -87,6 +90,7 @@ func indexed(file string) (logFile string, base int64, err error) {
 	return logFile, base, err
 }
 
+// index shows an offset index, and holds each entry against the batch it points at, whose last offset it must have.
 func (d *dumper) index(file string) error {
 	logFile, base, err := indexed(file)
 	if err != nil {
@@ -134,6 +138,7 @@ func (d *dumper) sane(file, kind string, size, entry int, wrong error) error {
 	return nil
 }
 
+// saneOffsets is the check a broker makes when it starts, of the last entry alone.
 func saneOffsets(file string, base int64, places []place) error {
 	last := places[len(places)-1].Offset
 	if last >= base {

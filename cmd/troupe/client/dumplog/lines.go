@@ -19,12 +19,14 @@ func (d *dumper) emit(l line) {
 		return
 	}
 	e := json.NewEncoder(d.out)
+	// Keys and values go to programs that read JSON, not to a page.
 	e.SetEscapeHTML(false)
 	if err := e.Encode(l); err != nil {
 		fmt.Fprintf(d.errs, "%s: %s\n", l, err)
 	}
 }
 
+// opened is the line before everything that is said of a file.
 type opened struct {
 	File string `json:"file"`
 }
@@ -73,6 +75,7 @@ func newBatchLine(v batch.View, position int64) batchLine {
 	return l
 }
 
+// timestampType is a property of the batch: with LogAppendTime all its records have the broker's time (KIP-32).
 func timestampType(v batch.View) string {
 	if v.LogAppendTime() {
 		return "LogAppendTime"
@@ -89,7 +92,7 @@ func (l batchLine) String() string {
 		l.Codec, l.CRC, l.Valid)
 }
 
-// optionalLong is OptionalLong.toString.
+// optionalLong shows what may be absent as Java prints its container, which the script does not unwrap.
 func optionalLong(n *int64) string {
 	if n == nil {
 		return "OptionalLong.empty"
@@ -104,6 +107,7 @@ type recordLine struct {
 	Payload  *string         `json:"payload,omitempty"`
 }
 
+// recordMetadata is all of a record but its key and value. The sequence is counted here: batches store that of the first.
 type recordMetadata struct {
 	Offset        int64    `json:"offset"`
 	TimestampType string   `json:"timestampType"`

@@ -39,10 +39,12 @@ func (d *dumper) log(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
+	// What stands behind the last whole batch is counted after the walk: a log that is being written may have grown.
 	info, err := os.Stat(file)
 	if err != nil {
 		return err
 	}
+	// With --max-bytes the rest was not meant to be read and is not invalid.
 	if trailing := info.Size() - valid; trailing > 0 && d.maxBytes == math.MaxInt32 {
 		d.emit(note{fmt.Sprintf("Found %d invalid bytes at the end of %s", trailing, filepath.Base(file))})
 	}
@@ -83,6 +85,7 @@ func eachBatch(file string, from, limit int64, f func(v batch.View, position int
 	if err != nil {
 		return 0, err
 	}
+	// The file may grow meanwhile; only what was there at the beginning is read.
 	end := min(info.Size(), from+limit)
 	header := make([]byte, batch.MagicEnd)
 	var buf []byte
@@ -93,11 +96,13 @@ func eachBatch(file string, from, limit int64, f func(v batch.View, position int
 		if _, err := in.ReadAt(header, position); err != nil {
 			return position, err
 		}
+		// The length stands at byte 8 and counts what follows it (facts/storage-format.md 2).
 		length := int64(int32(binary.BigEndian.Uint32(header[8:])))
 		if length < leastRecord {
 			return position, fmt.Errorf("Found record size %d smaller than minimum record overhead (%d) in file %s.", length, leastRecord, file)
 		}
 		size := length + batch.LengthEnd
+		// A batch cut off by a crash or still being written: a broker would cut it off when it recovers.
 		if position+size > end {
 			return position, nil
 		}

@@ -38,6 +38,7 @@ var texts = map[kind][2]string{
 	offsetGap:     {"Non-consecutive offsets in %s\n", "  %d is followed by %d\n"},
 }
 
+// add keeps a pair under the file's full path, which the script prints.
 func (p *problems) add(k kind, file string, have, want int64) {
 	if path, err := filepath.Abs(file); err == nil {
 		file = path
@@ -79,4 +80,5 @@ func (p *problems) print(w io.Writer) {
 	}
 }
 
+// mapped tells the kinds that the script keeps in maps; those of time indexes are lists, told in the order they came.
 func (f problem) mapped() bool { return f.kind == indexMismatch || f.kind == offsetGap }

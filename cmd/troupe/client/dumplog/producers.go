@@ -19,6 +19,7 @@ type producerLine struct {
 	Batch            *lastBatch `json:"batch,omitempty"`
 }
 
+// lastBatch is the newest batch of a producer: snapshots keep that one of the five a broker remembers (KIP-98).
 type lastBatch struct {
 	FirstSequence int32 `json:"firstSequence"`
 	LastSequence  int32 `json:"lastSequence"`
@@ -52,6 +53,7 @@ func (d *dumper) producers(file string) error {
 		l := producerLine{
 			ProducerID: int64(e.ProducerID), ProducerEpoch: int16(e.Epoch), CoordinatorEpoch: int32(e.CoordinatorEpoch), LastTimestamp: e.TimestampMs,
 		}
+		// -1 in the file: no transaction is open.
 		if first := int64(e.TxnFirstOffset); first >= 0 {
 			l.TxnFirstOffset = &first
 		}

@@ -12,6 +12,7 @@ import (
 	"troupe/codec/batch"
 )
 
+// readMoments reads a time index. Its entries rise in time and in offset, which checkMoment looks at.
 func readMoments(file string, base int64) ([]moment, int, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -26,6 +27,8 @@ func readMoments(file string, base int64) ([]moment, int, error) {
 	return moments, len(b), nil
 }
 
+// timeIndex shows a time index and holds it against the log, through the offset index beside it: without one every entry
+// would cost a walk over the whole segment.
 func (d *dumper) timeIndex(file string) error {
 	logFile, base, err := indexed(file)
 	if err != nil {
@@ -59,6 +62,7 @@ func (d *dumper) timeIndex(file string) error {
 // checkMoment looks the entry's offset up in the log: a batch must end there, and the entry's timestamp must be the
 // latest of its records and later than the entry before.
 func (d *dumper) checkMoment(file, logFile string, places []place, m moment, previous int64) error {
+	// The walk begins at the batch of the last index entry that is not behind the offset looked for.
 	position := int64(0)
 	if i := sort.Search(len(places), func(i int) bool { return places[i].Offset > m.Offset }); i > 0 {
 		position = places[i-1].Position
@@ -93,6 +97,7 @@ func (d *dumper) checkMoment(file, logFile string, places []place, m moment, pre
 	return nil
 }
 
+// saneMoments is the check a broker makes when it starts: of the first entry and the last.
 func saneMoments(file string, base int64, moments []moment) error {
 	if len(moments) == 0 {
 		return nil

@@ -42,6 +42,7 @@ func (o *shared) open(s option.Streams) (*connection.Client, error) {
 	case o.servers.Given():
 		return connection.Open(o.servers.Last(), props, "adminclient-1", s.Err)
 	}
+	// Not the parser's complaint, since either option alone would do and neither is required.
 	return nil, misuse("You must specify either --bootstrap-controller or --bootstrap-server.")
 }
 

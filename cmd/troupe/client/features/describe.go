@@ -49,6 +49,7 @@ func (d *describe) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams)
 		return err
 	}
 	defer client.Close()
+	// Any node answers: finalized levels are those of the cluster's metadata. What is supported is that node's own.
 	to := client.SeedBrokers()[0]
 	if d.node.Given() {
 		to = client.Broker(int(id))
@@ -70,6 +71,7 @@ func (d *describe) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams)
 	return nil
 }
 
+// levelsOf pairs what the node supports with what is finalized. A feature that is not finalized is at level 0 (KIP-584).
 func levelsOf(resp *kmsg.ApiVersionsResponse) []described {
 	finalized := map[string]int16{}
 	for _, f := range resp.FinalizedFeatures {

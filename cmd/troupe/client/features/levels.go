@@ -1,6 +1,7 @@
 package features
 
-// release is a level of metadata.version.
+// release is a level of metadata.version. Each adds records or fields to the metadata log, so a cluster is raised to it
+// only when all its nodes know it (KIP-778).
 type release struct {
 	level int16
 	name  string
@@ -50,6 +51,9 @@ type feature struct {
 	levels []level
 }
 
+// known are the features of 4.3.1 besides metadata.version (KIP-1022). They stand for: kraft.version KIP-853,
+// transaction.version KIP-890, group.version KIP-848, eligible.leader.replicas.version KIP-966, share.version KIP-932,
+// streams.version KIP-1071.
 var known = []feature{
 	{"kraft.version", []level{{0, 7, 0}, {1, 21, 0}}},
 	{"transaction.version", []level{{0, 7, 0}, {1, 24, 0}, {2, 24, 0}}},

@@ -10,6 +10,7 @@ import (
 	"troupe/cmd/troupe/client/option"
 )
 
+// metadataVersion is the feature that is shown by the name of a release: its levels count up without gaps.
 const metadataVersion = "metadata.version"
 
 // newest is the newest release that is stable.
@@ -59,6 +60,7 @@ func (f feature) levelAt(r release) int16 {
 	return at
 }
 
+// printMapping shows what a release sets when a cluster is formatted with it (KIP-1022).
 func printMapping(fs *pflag.FlagSet, s option.Streams, name string, r release) error {
 	if option.JSON(fs) {
 		levels := map[string]int16{metadataVersion: r.level}

@@ -14,7 +14,8 @@ import (
 	"troupe/cmd/troupe/client/option"
 )
 
-// Upgrade types of UpdateFeatures (KIP-584).
+// Upgrade types of UpdateFeatures (KIP-584, KIP-778): an unsafe downgrade may lose metadata that the older level has no
+// place for.
 const (
 	upgrade         = 1
 	safeDowngrade   = 2
@@ -55,6 +56,7 @@ func (u *update) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) e
 	if err != nil {
 		return err
 	}
+	// The script connects before it looks at what is to be changed, so a missing broker is told first.
 	if len(levels) == 0 {
 		return option.Fail("You must specify at least one feature to %s", u.verb)
 	}
@@ -76,6 +78,8 @@ func (u *update) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) e
 	return u.report(fs, s, names, levels, failures(resp, names))
 }
 
+// upgradeType is that of the command. A level that does not fit it (a lower one in an upgrade) is the controller's to
+// refuse.
 func (u *update) upgradeType(fs *pflag.FlagSet) int8 {
 	switch {
 	case u.verb == "upgrade":
@@ -150,6 +154,7 @@ func failures(resp *kmsg.UpdateFeaturesResponse, names []string) map[string]erro
 	return failed
 }
 
+// report tells of each feature in the order of names, of failures with their reason; one failure makes the command fail.
 func (u *update) report(fs *pflag.FlagSet, s option.Streams, names []string, levels map[string]int16, failed map[string]error) error {
 	could, was := "Could not", "was"
 	if fs.Changed("dry-run") {

@@ -21,6 +21,7 @@ func Answer(code int16, message *string) error {
 	}
 	f := &Failure{Code: code}
 	switch known, ok := exceptions[code]; {
+	// The broker's own message says more than the code's; an empty one is none.
 	case message != nil && *message != "":
 		f.Text = *message
 	case ok:
@@ -39,6 +40,7 @@ func (f *Failure) Class() string {
 	if e, ok := exceptions[f.Code]; ok {
 		return e.class
 	}
+	// A code that is newer than the table is to the Java client what it does not know either.
 	return "UnknownServerException"
 }
 

@@ -13,6 +13,7 @@ type TopicFilter struct{ pattern *regexp.Regexp }
 func NewTopicFilter(raw string) (TopicFilter, error) {
 	text := strings.ReplaceAll(strings.ReplaceAll(strings.TrimSpace(raw), ",", "|"), " ", "")
 	text = strings.TrimRight(strings.TrimLeft(text, `"'`), `"'`)
+	// Go's expressions lack look-around and back-references, which names of topics have no use for.
 	pattern, err := regexp.Compile("^(?:" + text + ")$")
 	if err != nil {
 		return TopicFilter{}, fmt.Errorf("%s is an invalid regex.", text)

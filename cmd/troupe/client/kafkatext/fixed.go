@@ -16,6 +16,7 @@ func Fixed(v float64, digits int) string {
 	up := len(fraction) > digits && fraction[digits] >= '5'
 	fraction = (fraction + strings.Repeat("0", digits))[:digits]
 	number := []byte(whole + fraction)
+	// One is added to the digits by hand, carrying over nines: the number may have more of them than an integer holds.
 	for i := len(number) - 1; up && i >= 0; i-- {
 		if up = number[i] == '9'; up {
 			number[i] = '0'

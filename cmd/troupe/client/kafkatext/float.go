@@ -23,6 +23,7 @@ func Float(v float64, bits int) string {
 	if !strings.Contains(mantissa, ".") {
 		mantissa += ".0"
 	}
+	// Go writes E+07, Java E7; the exponent was just made by strconv and is a number.
 	n, _ := strconv.Atoi(exponent)
 	return mantissa + "E" + strconv.Itoa(n)
 }

@@ -13,6 +13,7 @@ func HashOrder(keys []string, capacity int) []string {
 
 // HashOrderBy is HashOrder for keys of any type with Java's hash code of them.
 func HashOrderBy[K any](keys []K, capacity int, hash func(K) int32) []K {
+	// Java's tables are powers of two, and are doubled when they are three quarters full.
 	size := 16
 	if capacity > 0 {
 		for size = 1; size < capacity; size <<= 1 {
@@ -22,9 +23,11 @@ func HashOrderBy[K any](keys []K, capacity int, hash func(K) int32) []K {
 		size <<= 1
 	}
 	bucket := func(k K) uint32 {
+		// HashMap folds the upper half of a hash into the lower one, since only the lower bits choose the bucket.
 		h := uint32(hash(k))
 		return (h ^ h>>16) & uint32(size-1)
 	}
+	// Within a bucket keys stay in the order they were put in, which a doubling keeps.
 	out := append([]K(nil), keys...)
 	sort.SliceStable(out, func(i, j int) bool { return bucket(out[i]) < bucket(out[j]) })
 	return out

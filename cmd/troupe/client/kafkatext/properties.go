@@ -33,6 +33,7 @@ func parse(text string) (Properties, error) {
 		if line == "" || line[0] == '#' || line[0] == '!' {
 			continue
 		}
+		// The backslash goes with the line end, and so do the blanks that the next line begins with.
 		for odd(line) && i+1 < len(lines) {
 			i++
 			line = line[:len(line)-1] + strings.TrimLeft(lines[i], " \t\f")
@@ -56,6 +57,7 @@ func odd(line string) bool {
 	return (len(line)-len(strings.TrimRight(line, `\`)))%2 == 1
 }
 
+// split ends the key at the first separator. Blanks round one "=" or ":" belong to neither side.
 func split(line string) (key, value string) {
 	for i := 0; i < len(line); i++ {
 		switch line[i] {
@@ -72,6 +74,7 @@ func split(line string) (key, value string) {
 	return line, ""
 }
 
+// unescape undoes \t \n \r \f and \uXXXX; a backslash before anything else is dropped.
 func unescape(s string) (string, error) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

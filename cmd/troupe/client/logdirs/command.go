@@ -80,6 +80,7 @@ func words(t *option.Text) ([]string, error) {
 	return slices.DeleteFunc(strings.Split(text, ","), func(w string) bool { return w == "" }), err
 }
 
+// join writes ids as the script prints its sets, apart by commas alone.
 func join(ids []int32) string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {

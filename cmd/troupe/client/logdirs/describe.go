@@ -17,6 +17,7 @@ type document struct {
 	Version int      `json:"version"`
 }
 
+// broker is one broker's directories.
 type broker struct {
 	Broker  int32 `json:"broker"`
 	LogDirs []dir `json:"logDirs"`
@@ -38,6 +39,7 @@ type replica struct {
 	hash  int32
 }
 
+// describe asks each broker by itself: a directory is known to the broker that has it (KIP-113).
 func describe(ctx context.Context, client *connection.Client, ids []int32, topics []string) ([]broker, error) {
 	var found []broker
 	for _, id := range ids {
@@ -62,10 +64,12 @@ func describe(ctx context.Context, client *connection.Client, ids []int32, topic
 // dirOf keeps the replicas of the given topics, or all.
 func dirOf(answer kmsg.DescribeLogDirsResponseDir, topics []string) dir {
 	d := dir{Partitions: []replica{}, LogDir: answer.Dir}
+	// A directory that failed is listed with the error, and without replicas.
 	if failure, ok := kafkatext.Answer(answer.ErrorCode, nil).(*kafkatext.Failure); ok {
 		class := failure.QualifiedClass()
 		d.Error = &class
 	}
+	// A future replica is one that moves to this directory from another of the same broker (KIP-113).
 	var replicas []replica
 	for _, t := range answer.Topics {
 		for _, p := range t.Partitions {

@@ -18,6 +18,7 @@ func Normalize(fs *pflag.FlagSet, args []string) []string {
 		}
 		name, _, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		flag := fs.Lookup(name)
+		// Values, one-letter options and what is unknown pass as they are: pflag says what is wrong with them.
 		if !strings.HasPrefix(arg, "-") || flag == nil || len(name) < 2 {
 			out = append(out, arg)
 			continue
@@ -43,7 +44,8 @@ func Normalize(fs *pflag.FlagSet, args []string) []string {
 	return out
 }
 
-// refuses tells whether next is an option rather than the value of t.
+// refuses tells whether next is an option rather than the value of t. A number below zero is a value, since no option is
+// called so.
 func (t *Text) refuses(fs *pflag.FlagSet, next string) bool {
 	if !strings.HasPrefix(next, "-") {
 		return false

@@ -19,7 +19,8 @@ type Tool interface {
 	Run(ctx context.Context, fs *pflag.FlagSet, s Streams) error
 }
 
-// Complainer is a tool whose script has its own way to say that options cannot be parsed.
+// Complainer is a tool whose script has its own way to say that options cannot be parsed: Kafka's scripts use two parsers,
+// and some put a line of their own before the parser's.
 type Complainer interface{ Complain(err error) error }
 
 // Command wraps a tool. Without any argument it explains itself and fails, like the scripts.
@@ -46,8 +47,10 @@ func Subcommand(name, short string, s Streams, t Tool) *cobra.Command {
 		SilenceUsage: true, SilenceErrors: true, DisableFlagsInUseLine: true,
 	}
 	fs := c.Flags()
+	// The help keeps the order in which Define names them.
 	fs.SortFlags = false
 	t.Define(fs)
+	// kafka-log-dirs has an option of that name with another meaning.
 	if fs.Lookup("broker-list") == nil {
 		fs.SetNormalizeFunc(oldNames)
 	}
@@ -60,6 +63,7 @@ func Subcommand(name, short string, s Streams, t Tool) *cobra.Command {
 		return Fail("%s", Error(err))
 	})
 	c.RunE = func(c *cobra.Command, args []string) error {
+		// This option is Troupe's own; the scripts have none like it.
 		if format, err := fs.GetString("output"); err != nil || format != "text" && format != "json" {
 			return Fail("Cannot parse argument '%s' of option output: text or json", format)
 		}
@@ -71,6 +75,7 @@ func Subcommand(name, short string, s Streams, t Tool) *cobra.Command {
 // Group is a script with commands of its own. shared are options that may stand before the command, misuse says what
 // is wrong with the command line.
 func Group(name, short string, shared func(*pflag.FlagSet), misuse func(text string) error, commands ...*cobra.Command) *cobra.Command {
+	// argparse names the commands in its complaint.
 	choices := "choose from "
 	c := &cobra.Command{
 		Use: name, Short: short, Version: kafkaVersion, Args: cobra.ArbitraryArgs, SilenceUsage: true, SilenceErrors: true,

@@ -29,7 +29,7 @@ func Exclude(fs *pflag.FlagSet, used string, others ...string) error {
 	return nil
 }
 
-// OneOf fails unless exactly one of names is given.
+// OneOf fails unless exactly one of names is given, and says the same whether there were none or several.
 func OneOf(fs *pflag.FlagSet, names ...string) error {
 	if count(fs, names) == 1 {
 		return nil
@@ -41,7 +41,7 @@ func OneOf(fs *pflag.FlagSet, names ...string) error {
 	return Fail("Exactly one of the following arguments is required: %s", strings.Join(shown, ", "))
 }
 
-// Count tells how many of names are given.
+// Count tells how many of names are given. A default does not count as given.
 func Count(fs *pflag.FlagSet, names ...string) int { return count(fs, names) }
 
 func count(fs *pflag.FlagSet, names []string) int {

@@ -5,7 +5,6 @@ package option
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/pflag"
 )
@@ -49,7 +48,7 @@ func (t *Text) Int(bits int, def int64) (int64, error) {
 	if err != nil || s == "" && !t.Given() {
 		return def, err
 	}
-	n, err := strconv.ParseInt(strings.TrimPrefix(s, "+"), 10, bits)
+	n, err := strconv.ParseInt(s, 10, bits)
 	if err != nil {
 		return 0, fmt.Errorf("Cannot parse argument '%s' of option %s", s, t.name)
 	}

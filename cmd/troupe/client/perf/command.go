@@ -15,6 +15,7 @@ import (
 	"troupe/cmd/troupe/client/option"
 )
 
+// script begins each complaint: argparse prints the name of the program.
 const script = "kafka-producer-perf-test"
 
 func misuse(format string, args ...any) error { return option.Misuse(script, format, args...) }
@@ -75,7 +76,9 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 	return p.run(ctx, fs, s)
 }
 
+// plan reads everything before a client is made: a run of minutes must not end in a typing error.
 func (c *command) plan(fs *pflag.FlagSet, s option.Streams) (*plan, error) {
+	// argparse checks what is required before it converts anything.
 	for _, name := range []string{"topic", "num-records", "throughput"} {
 		if !fs.Changed(name) {
 			return nil, misuse("argument --%s is required", name)
@@ -95,6 +98,7 @@ func (c *command) plan(fs *pflag.FlagSet, s option.Streams) (*plan, error) {
 		{&c.transactionMs, "transaction-duration-ms", "Long", 64, &transaction},
 	} {
 		text := n.text.Last()
+		// Absent, and without a default: the zero stands.
 		if text == "" && !n.text.Given() {
 			continue
 		}
@@ -157,6 +161,7 @@ const defaultTransactionMs = 3000
 
 // properties reads the producer's properties. Several may follow one option: those pflag leaves as arguments.
 func (c *command) properties(fs *pflag.FlagSet, s option.Streams, p *plan) error {
+	// Told on standard output, as the script tells it, before the figures.
 	if c.oldProperty.Given() {
 		fmt.Fprintln(s.Out, "Option --producer-props has been deprecated and will be removed in a future version. Use --command-property instead.")
 	}
@@ -172,6 +177,7 @@ func (c *command) properties(fs *pflag.FlagSet, s option.Streams, p *plan) error
 	}
 	for _, pair := range append(append(c.property.All(), c.oldProperty.All()...), fs.Args()...) {
 		key, value, ok := strings.Cut(pair, "=")
+		// The script's parser takes neither an empty value nor a second equals sign.
 		if !ok || value == "" || strings.Contains(value, "=") {
 			return option.Fail("Invalid property: %s", pair)
 		}
@@ -180,6 +186,7 @@ func (c *command) properties(fs *pflag.FlagSet, s option.Streams, p *plan) error
 	if p.bootstrap == "" {
 		p.bootstrap = p.props["bootstrap.servers"]
 	}
+	// The option goes over the property; a duration without an id makes one up, so that the run is in transactions.
 	id := p.props["transactional.id"]
 	if c.transactionalID.Given() {
 		id = c.transactionalID.Last()
@@ -192,6 +199,7 @@ func (c *command) properties(fs *pflag.FlagSet, s option.Streams, p *plan) error
 	}
 	p.props["transactional.id"] = id
 	if p.throughput < 0 {
+		// No limit: every record is due at once, and the throttle never waits.
 		p.throughput = math.Inf(1)
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 type payload func(i int64) []byte
 
 func (c *command) payload(s option.Streams, size int64) (payload, error) {
+	// A fixed seed, as in the script: two runs send the same bytes and compress alike.
 	random := mathrand.NewPCG(0, 0)
 	switch {
 	case c.recordSize.Given():
@@ -36,6 +37,7 @@ func (c *command) payload(s option.Streams, size int64) (payload, error) {
 // letters gives random capital letters, as the script's records are; eight come of one draw.
 func letters(random *mathrand.PCG, n int) []byte {
 	b := make([]byte, (n+7)&^7)
+	// Making records must cost less than sending them, or the figure is that of this process.
 	for i := 0; i < n; i += 8 {
 		draw := random.Uint64()
 		binary.LittleEndian.PutUint64(b[i:], draw)
@@ -63,6 +65,7 @@ func (c *command) readPayloads(s option.Streams) ([][]byte, error) {
 	}
 	var values [][]byte
 	parts := delimiter.Split(string(text), -1)
+	// A file that ends in a delimiter has no empty record behind it, as Java's split has none.
 	if parts[len(parts)-1] == "" {
 		parts = parts[:len(parts)-1]
 	}

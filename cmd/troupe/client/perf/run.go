@@ -26,6 +26,7 @@ const (
 
 // run sends the records and prints the figures. An interrupt ends the sending; what was sent is waited for and counted.
 func (p *plan) run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) error {
+	// The first record tells how long records are, which bounds the batch from below.
 	first := p.payload(0)
 	client, err := p.open(s, len(first))
 	if err != nil {
@@ -40,6 +41,7 @@ func (p *plan) run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) err
 		fmt.Fprintf(out, "Warmup first %d records. Steady state results will print after the complete test summary.\n", p.warmup)
 	}
 	l := &load{plan: p, client: client.Client, all: newStats(p.records, p.intervalMs, false, out), out: out, errs: s.Err}
+	// What was sent is waited for even after an interrupt: records on their way would be missing in the figures.
 	sendErr := l.send(ctx, first)
 	if err := client.Flush(context.WithoutCancel(ctx)); err != nil && sendErr == nil {
 		sendErr = err
@@ -65,6 +67,8 @@ func (p *plan) run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) err
 	return sendErr
 }
 
+// open makes the producer with the script's batch size. kgo's limit is on whole batches, Java's on when to send one: a
+// record larger than batch.size still goes, alone.
 func (p *plan) open(s option.Streams, recordSize int) (*connection.Client, error) {
 	opts, err := connection.ProducerOptions(p.props)
 	if err != nil {
@@ -83,7 +87,8 @@ func (p *plan) open(s option.Streams, recordSize int) (*connection.Client, error
 	return connection.Open(p.bootstrap, p.props, "perf-producer-client", s.Err, opts...)
 }
 
-// load is a run under way.
+// load is a run under way. Its callbacks come from the client's goroutines: what they share with it is under mu, or in
+// stats, which has its own lock.
 type load struct {
 	plan        *plan
 	client      *kgo.Client
@@ -104,6 +109,7 @@ func (l *load) send(ctx context.Context, first []byte) error {
 			value = l.plan.payload(i)
 		}
 		if l.plan.warmup > 0 && i == l.plan.warmup {
+			// Records sent before this point do not count for the steady state, however late they are acknowledged.
 			l.steady = newStats(l.plan.records-l.plan.warmup, l.plan.intervalMs, true, l.out)
 			l.all.hush()
 		}
@@ -123,6 +129,7 @@ func (l *load) send(ctx context.Context, first []byte) error {
 
 // produce sends one record and counts it when it is acknowledged.
 func (l *load) produce(ctx context.Context, value []byte) {
+	// The context is not the command's: a record that was handed over is sent whatever happens, or the count is wrong.
 	sent, steady := nowMs(), l.steady
 	l.client.Produce(context.WithoutCancel(ctx), &kgo.Record{Topic: l.plan.topic, Value: value}, func(r *kgo.Record, err error) {
 		if err != nil {
@@ -155,6 +162,7 @@ func (l *load) fail(err error) {
 // throttle waits until so many records may have been sent.
 func (l *load) throttle(ctx context.Context, started time.Time, sent int64) {
 	ahead := time.Duration(float64(sent)/l.plan.throughput*float64(time.Second)) - time.Since(started)
+	// A throughput of 0 sends one record and then nothing until it is interrupted, as the script does.
 	if l.plan.throughput != 0 && ahead < leastPause {
 		return
 	}
@@ -168,6 +176,7 @@ func (l *load) throttle(ctx context.Context, started time.Time, sent int64) {
 	}
 }
 
+// begin opens a transaction when none is open; without --transaction-duration-ms none ever is.
 func (l *load) begin() error {
 	if l.plan.transactionMs == 0 || !l.began.IsZero() {
 		return nil
@@ -176,6 +185,7 @@ func (l *load) begin() error {
 	return l.client.BeginTransaction()
 }
 
+// due tells whether the open transaction has lasted long enough. It is asked between records, so it ends late, never early.
 func (l *load) due() bool {
 	return !l.began.IsZero() && time.Since(l.began).Milliseconds() >= l.plan.transactionMs
 }
@@ -186,6 +196,7 @@ func (l *load) commit(ctx context.Context) error {
 		return nil
 	}
 	l.began = time.Time{}
+	// kgo does not wait for what is buffered when a transaction ends.
 	if err := l.client.Flush(ctx); err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ type window struct {
 
 func nowMs() int64 { return time.Now().UnixMilli() }
 
+// newStats spreads its samples over the run: memory stays bounded, and percentiles are of the whole run.
 func newStats(records, interval int64, steady bool, out io.Writer) *stats {
 	now := nowMs()
 	return &stats{
@@ -63,6 +64,7 @@ func (s *stats) record(latency, size, at int64) {
 	if at-w.start < s.interval {
 		return
 	}
+	// The first window of the steady state.
 	if s.steady && s.count == w.count {
 		fmt.Fprintln(s.out, "In steady state.")
 	}
@@ -110,6 +112,7 @@ func (s *stats) summary(now int64) summary {
 	defer s.mu.Unlock()
 	elapsed := float64(now - s.start)
 	slices.Sort(s.kept)
+	// Percentiles are of the samples, by rank.
 	at := func(q float64) int64 {
 		if len(s.kept) == 0 {
 			return 0

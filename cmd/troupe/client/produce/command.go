@@ -18,6 +18,7 @@ import (
 	"troupe/cmd/troupe/client/option"
 )
 
+// command keeps options by their place in the script: several are old ways to set a property of the producer.
 type command struct {
 	bootstrap, topic, codec, reader        option.Text
 	property, oldProperty, propertyFile    option.Text
@@ -149,6 +150,7 @@ func (c *command) lines(s option.Streams) (*lineReader, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A class can be loaded in Java only.
 	if class != "" && class != lineMessageReader {
 		return nil, option.Fail("java.lang.ClassNotFoundException: %s", class)
 	}
@@ -175,6 +177,7 @@ func prompt(s option.Streams) func() {
 	return func() { io.WriteString(s.Out, ">") }
 }
 
+// terminal tells whether a person is at the other end: a pipe must get no prompts between its lines.
 func terminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -190,6 +193,7 @@ func (c *command) properties(fs *pflag.FlagSet) (kafkatext.Properties, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Without --compression-codec this is "none" even if the property says otherwise: so does the script.
 	props["compression.type"] = codec
 	for _, m := range c.merged {
 		if _, set := props[m.key]; set && !m.text.Given() {
@@ -199,6 +203,7 @@ func (c *command) properties(fs *pflag.FlagSet) (kafkatext.Properties, error) {
 		if err != nil {
 			return nil, err
 		}
+		// Numbers are checked here, where the option can still be named.
 		if m.key != "acks" {
 			if _, err := m.text.Int(64, 0); err != nil {
 				return nil, err

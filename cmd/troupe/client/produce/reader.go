@@ -47,6 +47,7 @@ func newLineReader(props kafkatext.Properties, in io.Reader, prompt func()) (*li
 	if marker, ok := props["null.marker"]; ok {
 		r.nullMarker = &marker
 	}
+	// Equal separators would make a line mean two things. The marker of null must not be one either (KIP-810).
 	for _, clash := range [][4]string{
 		{"headers.delimiter", r.headersDelimiter, "headers.separator", separator},
 		{"headers.delimiter", r.headersDelimiter, "headers.key.separator", r.headersKeySeparator},
@@ -82,6 +83,7 @@ func (r *lineReader) next() (*kgo.Record, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Headers first, then the key (KIP-798): the value is what is left, separators and all.
 	rest := line
 	record := &kgo.Record{}
 	if r.parseHeaders {
@@ -134,6 +136,7 @@ func (r *lineReader) headers(text string) ([]kgo.RecordHeader, error) {
 		key, value, found := strings.Cut(pair, r.headersKeySeparator)
 		switch {
 		case !found && r.ignoreError:
+			// With ignore.error a pair without a separator is a header without a value.
 			headers = append(headers, kgo.RecordHeader{Key: pair})
 			continue
 		case !found:

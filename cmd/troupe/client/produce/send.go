@@ -29,6 +29,7 @@ type sender struct {
 	report   sync.Mutex
 }
 
+// input is a record, or why there is none.
 type input struct {
 	record *kgo.Record
 	err    error
@@ -37,6 +38,7 @@ type input struct {
 // read gives the records of lines, until the context ends.
 func (s *sender) read(ctx context.Context, lines *lineReader) <-chan input {
 	out := make(chan input)
+	// A read of a terminal cannot be interrupted: the goroutine may stay in it until the process ends.
 	go func() {
 		defer close(out)
 		for {
@@ -106,6 +108,7 @@ func (s *sender) all(ctx context.Context, lines *lineReader) error {
 	return err
 }
 
+// done is called by the client's goroutines, one record at a time or several at once.
 func (s *sender) done(r *kgo.Record, err error) {
 	if err == nil {
 		s.sent.Add(1)
@@ -132,6 +135,7 @@ func (s *sender) explain(err error, qualified bool) string {
 	if !errors.As(err, &known) {
 		return err.Error()
 	}
+	// kgo ends with the code where the Java client says that it waited for the topic in vain.
 	if known == kerr.UnknownTopicOrPartition {
 		text := fmt.Sprintf("Topic %s not present in metadata after %d ms.", s.topic, s.maxBlock.Milliseconds())
 		if qualified {

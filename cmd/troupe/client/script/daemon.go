@@ -30,9 +30,11 @@ func Background(script string, args []string) error {
 	if err != nil {
 		return option.Fail("output of -daemon: %s; set LOG_DIR to a directory that can be written", err)
 	}
+	// The binary and not the script: under its own name it takes the command as the first argument.
 	c := exec.Command(binary, args...)
 	c.Stdout, c.Stderr = out, out
 	c.SysProcAttr = detached()
+	// The child has the file open; this process needs it no longer, whether or not the child started.
 	startErr := c.Start()
 	if err := out.Close(); err != nil && startErr == nil {
 		return err

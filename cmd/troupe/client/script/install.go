@@ -21,6 +21,7 @@ func Install(s option.Streams) *cobra.Command {
 	return c
 }
 
+// install has no options: the directory is an argument.
 type install struct{}
 
 func (install) Define(*pflag.FlagSet) {}
@@ -33,6 +34,7 @@ func (install) Run(_ context.Context, fs *pflag.FlagSet, s option.Streams) error
 	if err != nil {
 		return fmt.Errorf("find this binary: %w", err)
 	}
+	// Links point at the file itself: one to a link would break with it.
 	if binary, err = filepath.EvalSymlinks(binary); err != nil {
 		return fmt.Errorf("find this binary: %w", err)
 	}

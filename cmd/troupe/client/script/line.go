@@ -56,6 +56,7 @@ func classLine(args []string) (Line, error) {
 			l.Daemon = true
 		case "-name":
 			args = args[min(1, len(args)-1):] // its value names a log file
+		// Options of the Java virtual machine have nothing to act on; those that services pass by habit are let through.
 		case "-loggc":
 		default:
 			return l, option.Fail("kafka-run-class.sh: %s is not an option that acts here: there is no Java virtual machine", args[0])

@@ -39,6 +39,7 @@ func (c *stop) Run(_ context.Context, fs *pflag.FlagSet, s option.Streams) error
 	}
 	servers = slices.DeleteFunc(servers, func(p process) bool {
 		switch {
+		// The node id wins over the roles when both are given (KIP-979).
 		case c.node.Given():
 			return p.property("node.id") != c.node.Last()
 		case c.role.Given():
@@ -47,6 +48,7 @@ func (c *stop) Run(_ context.Context, fs *pflag.FlagSet, s option.Streams) error
 		return false
 	})
 	if len(servers) == 0 {
+		// The words and the exit code that init scripts look for.
 		fmt.Fprintln(s.Out, "No kafka server to stop")
 		return option.Silent()
 	}
@@ -96,6 +98,7 @@ func servers() ([]process, error) {
 	if binary, err = filepath.EvalSymlinks(binary); err != nil {
 		return nil, fmt.Errorf("find this binary: %w", err)
 	}
+	// A /proc that is not mounted looks like an empty directory.
 	entries, err := os.ReadDir("/proc/self")
 	if err != nil || len(entries) == 0 {
 		return listed(filepath.Base(binary))

@@ -7,7 +7,7 @@ import (
 	"troupe/cmd/troupe/client/kafkatext"
 )
 
-// MarshalJSON writes the fields in order.
+// MarshalJSON writes the fields in the schema's order, as the script does; of a map it would be lost.
 func (o Object) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')

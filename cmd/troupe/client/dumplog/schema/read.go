@@ -44,6 +44,7 @@ func (r *Record) Read(version int16, b []byte) (o Object, err error) {
 // fieldsOf reads a structure: its fields in order, then in flexible versions the tagged ones.
 func (r *Record) fieldsOf(c *cursor, version int16, fields []field) Object {
 	flexible := r.flexible.has(version)
+	// Values are kept by their place in the schema: tagged fields come last on the wire, but not in JSON.
 	values := make([]any, len(fields))
 	present := make([]bool, len(fields))
 	for i, f := range fields {
@@ -52,6 +53,8 @@ func (r *Record) fieldsOf(c *cursor, version int16, fields []field) Object {
 		}
 	}
 	if flexible {
+		// tag uvarint | size uvarint | value, for each tagged field that is there (KIP-482). What is not known is passed
+		// over by its size.
 		for n := c.uvarint(); n > 0 && c.err == nil; n-- {
 			tag, size := int(c.uvarint()), int(c.uvarint())
 			inner := &cursor{b: c.take(size), tagged: true}
@@ -90,6 +93,7 @@ func (f field) isDefault(v any) bool {
 	return false
 }
 
+// value reads a field: itself, or the elements of an array, of which none is null.
 func (r *Record) value(c *cursor, version int16, f field) any {
 	flexible, nullable := r.flexible.has(version), f.null.has(version)
 	if !f.array {
@@ -108,6 +112,7 @@ func (r *Record) value(c *cursor, version int16, f field) any {
 	return list
 }
 
+// single reads one value of a field's type. Numbers become json.Number, so that 64 bits survive JSON.
 func (r *Record) single(c *cursor, version int16, f field, flexible, nullable bool) any {
 	switch f.kind {
 	case "bool":
@@ -142,6 +147,7 @@ func (r *Record) single(c *cursor, version int16, f field, flexible, nullable bo
 	if nullable && c.absent() {
 		return nil
 	}
+	// A structure stands in place, or under a name when several fields share it.
 	fields := f.fields
 	if len(fields) == 0 {
 		fields = r.structs[f.kind]
@@ -170,6 +176,7 @@ func (c *cursor) absent() bool {
 // zeros are what a cursor gives in place of a fixed number of bytes that are not there.
 var zeros [16]byte
 
+// take gives n bytes, or zeros and an error when they are not there; n below 0 comes from a damaged length.
 func (c *cursor) take(n int) []byte {
 	if c.err == nil && (n < 0 || n > len(c.b)) {
 		c.err = fmt.Errorf("%d bytes are missing", n-len(c.b))
@@ -206,6 +213,7 @@ func (c *cursor) uvarint() uint64 {
 // versions.
 func (c *cursor) length(flexible bool, size int) int {
 	if flexible {
+		// Compact: the length plus one, 0 for null (KIP-482).
 		return int(min(c.uvarint(), math.MaxInt32)) - 1
 	}
 	if size == 2 {

@@ -87,6 +87,7 @@ func parse(text string) map[string]*Record {
 		if len(words) == 0 || words[0] == "#" {
 			continue
 		}
+		// Two blanks a level: what stands deeper belongs to the field above it.
 		depth := (len(line) - len(strings.TrimLeft(line, " "))) / 2
 		switch {
 		case words[0] == "record":
@@ -96,6 +97,7 @@ func parse(text string) map[string]*Record {
 				found[index(r.kind, r.key)] = r
 			}
 			parents, structName = []*[]field{nil, &r.fields}, ""
+		// Shared structures come before the fields that use them and are filled as their own fields are read.
 		case words[0] == "struct":
 			structName = words[1]
 			parents = append(parents[:2], new([]field))
@@ -137,6 +139,7 @@ var (
 func parseField(line string) field {
 	m := fieldPattern.FindStringSubmatch(line)
 	f := field{
+		// Kafka's schemas begin names with a capital, its JSON does not.
 		name: strings.ToLower(m[1][:1]) + m[1][1:], kind: m[3], array: m[2] != "",
 		versions: all, null: none, tag: -1, tagged: none,
 	}
@@ -170,6 +173,7 @@ func parseSpan(s string) span {
 	return span{n, n}
 }
 
+// must is for numbers in records.txt, which is compiled in and read whole at the first use.
 func must(n int, err error) int {
 	if err != nil {
 		panic("record descriptions: " + err.Error())
