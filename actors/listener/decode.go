@@ -28,7 +28,7 @@ func (c *conn) handlerOf(key, version int16) (*api.Handler, error) {
 // decode makes the request of a frame. Unless the handler keeps the bytes, the chunk is let go here.
 func (c *conn) decode(p *pending, h *frame.RequestHeader, body []byte) (*api.Request, error) {
 	req := kmsg.RequestForKey(p.handler.Key)
-	clientID := string(h.ClientID) // it lies in the chunk
+	clientID := string(h.ClientID)            // it lies in the chunk
 	unknown := !p.handler.Supports(p.version) // ApiVersions: the body's form is not known
 	if unknown {
 		p.version = 0

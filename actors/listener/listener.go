@@ -38,15 +38,14 @@ type Deps struct {
 	// Observe is told of every answered request.
 	Observe func(h *api.Handler, version int16, took time.Duration)
 
-	connections atomic.Int64
-	ids         atomic.Uint64
-	mu          sync.Mutex
-	born        sync.Once
-	birth       time.Time       // ages count from here, by the monotonic clock
-	stopped     map[string]bool // listeners that take no more connections
-	open        map[*conn]struct{}
-	perHost     map[string]int
-	empty       chan struct{} // closed when the last connection is; nil while nobody waits
+	ids     atomic.Uint64
+	mu      sync.Mutex
+	born    sync.Once
+	birth   time.Time       // ages count from here, by the monotonic clock
+	stopped map[string]bool // listeners that take no more connections
+	open    map[*conn]struct{}
+	perHost map[string]int
+	empty   chan struct{} // closed when the last connection is; nil while nobody waits
 }
 
 // age is the time since the first connection: a wall clock that is set makes nobody idle.
@@ -54,9 +53,6 @@ func (d *Deps) age(now time.Time) time.Duration {
 	d.born.Do(func() { d.birth = now })
 	return now.Sub(d.birth)
 }
-
-// Connections is how many are open.
-func (d *Deps) Connections() int64 { return d.connections.Load() }
 
 // enter counts a connection in, or says why there is no room for it.
 func (d *Deps) enter(c *conn) string {
@@ -78,7 +74,6 @@ func (d *Deps) enter(c *conn) string {
 	}
 	d.open[c] = struct{}{}
 	d.perHost[host]++
-	d.connections.Add(1)
 	return ""
 }
 
@@ -99,7 +94,6 @@ func (d *Deps) closed(c *conn) {
 	if d.perHost[c.client.Host]--; d.perHost[c.client.Host] == 0 {
 		delete(d.perHost, c.client.Host)
 	}
-	d.connections.Add(-1)
 	d.Descriptors.Give(vfs.ShareConnections)
 	if len(d.open) == 0 && d.empty != nil {
 		close(d.empty)
