@@ -2,7 +2,6 @@ package partitionlog
 
 import (
 	"errors"
-	"io/fs"
 
 	"troupe/internal/model"
 	"troupe/partitionlog/checkpoint"
@@ -53,6 +52,12 @@ type removal struct {
 	dueMs    int64
 }
 
+func (r removal) releaseIndexes() {
+	for _, s := range r.segments {
+		s.index.release()
+	}
+}
+
 // remove gives the job that unlinks what has waited long enough.
 func (l *Log) remove(nowMs int64) *Job {
 	due := 0
@@ -66,9 +71,7 @@ func (l *Log) remove(nowMs int64) *Job {
 	t := &removeTask{dir: l.dir, removals: l.removals[:due:due]}
 	// Until now readers with an older view could search these indexes.
 	for _, r := range t.removals {
-		for _, s := range r.segments {
-			s.index.release()
-		}
+		r.releaseIndexes()
 	}
 	l.removals = l.removals[due:]
 	return &Job{Kind: KindBulk, task: t}
@@ -94,23 +97,3 @@ func (t *removeTask) run() error {
 
 // done: a file that stays is removed when the log is next opened.
 func (t *removeTask) done(*Log, error) {}
-
-// renameDeleted marks the files of a segment as to be removed, and lists them. Views that hold the segment go on reading.
-func renameDeleted(s *segment) (files []fileID, err error) {
-	// The log goes first: an index that a crash leaves without it is an orphan, which Open removes.
-	for _, x := range []suffix{suffixLog, suffixIndex, suffixTimeIndex, suffixTxnIndex} {
-		from := fileID{offset: s.base, suffix: x}
-		to := from
-		to.deleted = true
-		if x == suffixLog {
-			err = s.file.rename(to)
-		} else {
-			err = s.file.dir.rename(from, to)
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return files, err
-		}
-		files = append(files, to)
-	}
-	return files, nil
-}

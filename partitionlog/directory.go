@@ -14,11 +14,12 @@ import (
 	"troupe/internal/vfs"
 )
 
-// fileID names a file of a segment: twenty digits of an offset, a suffix, and the suffix of what waits to be removed.
+// fileID names a file of a segment: twenty digits of an offset, a suffix, and a second one for what is not part of the
+// log yet, or no more.
 type fileID struct {
-	offset  model.Offset
-	suffix  suffix
-	deleted bool
+	offset model.Offset
+	suffix suffix
+	state  string // suffixDeleted, suffixCleaned, suffixSwap, or empty for what is
 }
 
 type suffix string
@@ -40,13 +41,10 @@ const (
 func (id fileID) String() string {
 	digits := strconv.FormatInt(int64(id.offset), 10)
 	name := strings.Repeat("0", max(0, offsetDigits-len(digits))) + digits + string(id.suffix)
-	if id.deleted {
-		name += suffixDeleted
-	}
-	return name
+	return name + id.state
 }
 
-// parseFileID reads such a name, without .deleted; false for any other.
+// parseFileID reads such a name, without a second suffix; false for any other.
 func parseFileID(name string) (fileID, bool) {
 	if len(name) <= offsetDigits || name[0] < '0' || name[0] > '9' {
 		return fileID{}, false

@@ -1,9 +1,6 @@
 package partitionlog
 
 import (
-	"errors"
-	"io/fs"
-	"os"
 	"sync"
 
 	"troupe/internal/model"
@@ -153,13 +150,11 @@ func (x *segIndex) greatest() timedMax {
 }
 
 func (x *segIndex) read(s suffix, work func(vfs.File) error) error {
-	err := x.files.once(x.log.dir, x.name(s), os.O_RDONLY, work)
-	if errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(ErrStale, err)
-	}
-	return err
+	return x.log.readBeside(s, work)
 }
 
+// name is for the lanes, with which no rename goes on at the same time.
 func (x *segIndex) name(s suffix) fileID {
-	return fileID{offset: x.base, suffix: s, deleted: x.log.deleted()}
+	id, _ := x.log.beside(s)
+	return id
 }

@@ -35,7 +35,7 @@ type Log struct {
 	creation    creation
 	maintenance maintenance
 	removals    []removal
-	retaining   bool
+	renaming    bool // retention or a cleaner renames the files of segments
 
 	retentionDue bool  // it was asked for while it had to wait
 	backOff      bool  // background work met a full disk
@@ -181,7 +181,7 @@ func (l *Log) EpochEnd(e model.LeaderEpoch) (model.LeaderEpoch, model.Offset) {
 
 // Busy tells that jobs are under way that Close, TruncateTo, Reset and Delete have to wait for.
 func (l *Log) Busy() bool {
-	return l.outstanding > 0 || l.flushing > 0 || l.exclusive || l.maintenance.underWay || l.retaining ||
+	return l.outstanding > 0 || l.flushing > 0 || l.exclusive || l.maintenance.underWay || l.renaming ||
 		l.creation == creationUnderWay
 }
 

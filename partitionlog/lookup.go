@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 
 	"troupe/codec/batch"
 	"troupe/internal/model"
@@ -136,9 +135,6 @@ func (v *View) Aborted(from, to model.Offset) ([]AbortedTxn, error) {
 			continue
 		}
 		complete, err := s.abortedIn(from, to, &out)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = errors.Join(ErrStale, err)
-		}
 		if err != nil || complete {
 			return out, err
 		}

@@ -67,10 +67,10 @@ func (l *Log) Background(nowMs int64) []*Job {
 
 func (l *Log) maintain(nowMs int64) *Job {
 	m := &l.maintenance
-	if m.underWay || l.retaining || len(l.segments) == 0 {
+	if m.underWay || l.renaming || len(l.segments) == 0 {
 		return nil
 	}
-	// Retention renames the files that a task would open by name, so the two take turns.
+	// Retention and cleaners rename the files that a task would open by name, so they take turns.
 	l.checkpointIfDirty(nowMs)
 	t, kind := l.maintainTask()
 	if t == nil {

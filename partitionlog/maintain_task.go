@@ -124,5 +124,5 @@ func (t *maintainTask) done(l *Log, err error) {
 	m.due = m.due[t.ready:]
 	m.checkpointed(l.env.Dirty, t.to.staged)
 	l.recovered, l.flushed = max(l.recovered, t.to.at), max(l.flushed, t.to.at)
-	l.snapshot = t.to.at
+	l.snapshot, l.view = t.to.at, nil
 }

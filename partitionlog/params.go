@@ -1,6 +1,9 @@
 package partitionlog
 
-import "troupe/internal/model"
+import (
+	"troupe/internal/model"
+	"troupe/partitionlog/compact"
+)
 
 // Config is the part of a topic's configuration that its logs act on (facts/topic-configs.csv). Times are in
 // milliseconds because Kafka's "never" is the greatest int64 of them, which no time.Duration holds.
@@ -16,6 +19,28 @@ type Config struct {
 	RetentionMs        int64 // -1 keeps for ever
 	RetentionBytes     int64 // -1 keeps all
 	FileDeleteDelayMs  int64
+
+	Compact           bool    // cleanup.policy holds "compact"
+	MinCleanableRatio float64 // min.cleanable.dirty.ratio
+	MinCompactionMs   int64   // min.compaction.lag.ms
+	MaxCompactionMs   int64   // max.compaction.lag.ms
+	DeleteRetentionMs int64   // delete.retention.ms
+}
+
+func (c Config) compaction() compact.Policy {
+	return compact.Policy{
+		MinRatio: c.MinCleanableRatio, MinLagMs: c.MinCompactionMs, MaxLagMs: c.MaxCompactionMs,
+		DeleteRetentionMs: c.DeleteRetentionMs, SegmentBytes: c.SegmentBytes, IndexBytes: c.IndexBytes,
+	}
+}
+
+// segmentMs is the age at which a segment is rolled: records that have to be cleaned by a time must not be in the active
+// one then (KIP-354).
+func (c Config) segmentMs() int64 {
+	if c.Compact && c.MaxCompactionMs > 0 {
+		return min(c.SegmentMs, c.MaxCompactionMs)
+	}
+	return c.SegmentMs
 }
 
 // OpenParams is what the checkpoint files of the log directory know of a log.

@@ -11,11 +11,11 @@ import (
 // and unlinked after file.delete.delay.ms by a job of Background; the removal itself comes from there too when it has
 // to wait for other work.
 func (l *Log) Retention(nowMs int64) *Job {
-	if l.usable() != nil || l.retaining || l.visible == 0 {
+	if l.usable() != nil || l.visible == 0 {
 		return nil
 	}
-	// Maintenance opens by name the files that this renames.
-	l.retentionDue = l.maintenance.underWay
+	// Maintenance opens by name the files that this renames, and a cleaner renames them too.
+	l.retentionDue = l.maintenance.underWay || l.renaming
 	if l.retentionDue {
 		return nil
 	}
@@ -29,7 +29,7 @@ func (l *Log) Retention(nowMs int64) *Job {
 		l.beginSegment(l.next, nowMs)
 		t.next = l.segments[n]
 	}
-	l.retaining = true
+	l.renaming = true
 	return &Job{Kind: KindBulk, task: t}
 }
 
@@ -93,7 +93,7 @@ func (t *retentionTask) run() error {
 		}
 	}
 	for _, s := range t.segments {
-		files, err := renameDeleted(s)
+		files, err := s.file.rename(suffixDeleted)
 		t.renamed = append(t.renamed, files...)
 		if err != nil {
 			return err
@@ -106,7 +106,7 @@ func (t *retentionTask) run() error {
 }
 
 func (t *retentionTask) done(l *Log, err error) {
-	l.retaining = false
+	l.renaming = false
 	if err != nil {
 		l.failedBackground(err)
 		return

@@ -54,13 +54,13 @@ func (l *Log) rolls(s *segment, v batch.View, nowMs int64) bool {
 	if s.roll.firstMs >= 0 && v.MaxTimestamp() >= 0 {
 		age = v.MaxTimestamp() - s.roll.firstMs
 	}
-	return age > l.cfg.SegmentMs-s.roll.jitterMs
+	return age > l.cfg.segmentMs()-s.roll.jitterMs
 }
 
 // jitter spreads the rolls of partitions that were created together. It depends on the segment's name alone, so that
 // a replay of the same events takes the same course.
 func jitter(cfg Config, tp model.TopicPartition, base model.Offset) int64 {
-	most := min(cfg.SegmentJitterMs, cfg.SegmentMs)
+	most := min(cfg.SegmentJitterMs, cfg.segmentMs())
 	if most <= 0 {
 		return 0
 	}

@@ -26,6 +26,8 @@ type segment struct {
 
 	roll     rollState
 	txnIndex txnAppender
+	// firstMs is the timestamp of the first batch of a sealed segment, 0 until somebody asked for it.
+	firstMs atomic.Int64
 	// written is false until the first append is done: the file may not be there yet.
 	written bool
 	// saved is set once the segment is sealed and synced with its indexes.

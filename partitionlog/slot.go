@@ -128,21 +128,62 @@ func (s *slot) closeIfIdle() bool {
 	return true
 }
 
-// rename moves the file while others may be using it.
-func (s *slot) rename(to fileID) error {
+// besides are the files that a segment may have beside its log.
+var besides = []suffix{suffixIndex, suffixTimeIndex, suffixTxnIndex}
+
+// rename gives all files of the segment another state while others may be using them, and lists the new names. Whoever
+// opens one of them meanwhile waits.
+func (s *slot) rename(state string) (files []fileID, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closeIfIdle() // Windows renames no open file
-	if err := s.dir.rename(s.id, to); err != nil {
-		return err
+	// The log goes first: an index that a crash leaves without it is an orphan, which Open removes.
+	before := s.id
+	for _, x := range append([]suffix{suffixLog}, besides...) {
+		from, to := before, before
+		from.suffix, to.suffix, to.state = x, x, state
+		if err := s.dir.rename(from, to); err != nil && (x == suffixLog || !errors.Is(err, fs.ErrNotExist)) {
+			return files, err
+		}
+		s.id.state = state
+		files = append(files, to)
 	}
-	s.id = to
-	return nil
+	return files, nil
 }
 
-// deleted tells whether the file was renamed to await its removal.
-func (s *slot) deleted() bool {
+// beside names another file of the segment; gone tells that the segment's files are, or may be those of another.
+func (s *slot) beside(x suffix) (id fileID, gone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.id.deleted
+	id = s.id
+	id.suffix = x
+	return id, s.gone.Load()
+}
+
+// errRenamed: another name has to be tried.
+var errRenamed = errors.New("the file was renamed")
+
+// readBeside opens another file of the segment for one piece of work. ErrStale says that it was removed.
+func (s *slot) readBeside(x suffix, work func(vfs.File) error) error {
+	for {
+		id, gone := s.beside(x)
+		if gone {
+			return ErrStale
+		}
+		err := s.cache.once(s.dir, id, os.O_RDONLY, func(f vfs.File) error {
+			// A file that was set aside meanwhile may have left its name to the one that a cleaner made of it.
+			if now, gone := s.beside(x); gone || now != id {
+				return errRenamed
+			}
+			return work(f)
+		})
+		now, _ := s.beside(x)
+		switch {
+		case errors.Is(err, errRenamed), errors.Is(err, fs.ErrNotExist) && now != id:
+		case errors.Is(err, fs.ErrNotExist):
+			return errors.Join(ErrStale, err)
+		default:
+			return err
+		}
+	}
 }

@@ -67,7 +67,8 @@ func (ld *loader) removeCovered(swap fileID) error {
 		return err
 	}
 	for id := range ld.present {
-		if id.suffix != suffixSnapshot && id.offset >= swap.offset && id.offset < end {
+		// A segment of which nothing is left covers the one that it was made of all the same.
+		if id.suffix != suffixSnapshot && id.offset >= swap.offset && (id.offset < end || id.offset == swap.offset) {
 			if err := ld.dir.remove(id); err != nil {
 				return err
 			}

@@ -65,11 +65,15 @@ func (t *txnEntries) write(s *segment) error {
 // readTxnIndex gives the entries of a segment's transaction index. What cannot follow them is a *CorruptionError after
 // the entries before it: another version, a part of an entry, or zeros that the disk has in place of one.
 func readTxnIndex(s *segment) (entries []producer.Completed, err error) {
-	id := fileID{offset: s.base, suffix: suffixTxnIndex, deleted: s.file.deleted()}
-	data, err := readAll(s.file.cache, s.file.dir, id)
+	var data []byte
+	err = s.file.readBeside(suffixTxnIndex, func(f vfs.File) error {
+		data, err = readWhole(f)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
+	id := fileID{offset: s.base, suffix: suffixTxnIndex}
 	last := s.base - 1
 	for at := 0; at < len(data); at += txnEntrySize {
 		sound := at+txnEntrySize <= len(data) && binary.BigEndian.Uint16(data[at:]) == txnEntryVersion
@@ -91,14 +95,19 @@ func readTxnIndex(s *segment) (entries []producer.Completed, err error) {
 // readAll reads a small file.
 func readAll(c *FileCache, dir *directory, id fileID) (data []byte, err error) {
 	err = c.once(dir, id, os.O_RDONLY, func(f vfs.File) error {
-		size, err := f.Size()
-		if err != nil {
-			return err
-		}
-		data = make([]byte, size)
-		return readFull(f, data, 0)
+		data, err = readWhole(f)
+		return err
 	})
 	return data, err
+}
+
+func readWhole(f vfs.File) ([]byte, error) {
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, size)
+	return data, readFull(f, data, 0)
 }
 
 // txnWindow is how many entries a search reads at once.
@@ -108,8 +117,7 @@ const txnWindow = 128
 // first of interest is found by halving; complete tells that no later marker can matter: an entry's last stable offset
 // says that all transactions that began before it are decided.
 func (s *segment) abortedIn(from, to model.Offset, out *[]AbortedTxn) (complete bool, err error) {
-	id := fileID{offset: s.base, suffix: suffixTxnIndex, deleted: s.file.deleted()}
-	err = s.file.cache.once(s.file.dir, id, os.O_RDONLY, func(f vfs.File) error {
+	err = s.file.readBeside(suffixTxnIndex, func(f vfs.File) error {
 		size, err := f.Size()
 		if err != nil {
 			return err
