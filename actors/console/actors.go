@@ -44,6 +44,8 @@ type actorsFilter struct {
 	levels int    // of the tree, counted from its top; 0 for all
 }
 
+// actors answers GET /actors. The list is made anew for each answer and cut down afterwards: a branch's sums are over all
+// that the filters let through.
 func (s *Server) actors(w http.ResponseWriter, r *http.Request) {
 	f, err := parseActorsFilter(r.URL.Query())
 	if err != nil {
@@ -94,6 +96,7 @@ func (f actorsFilter) apply(all []kit.ActorInfo) []kit.ActorInfo {
 	})
 }
 
+// busiest ranks by what waits: an actor that cannot keep up shows there, however many messages others handle.
 func busiest(list []kit.ActorInfo, n int) []*branch {
 	slices.SortStableFunc(list, func(a, b kit.ActorInfo) int {
 		return cmp.Or(cmp.Compare(b.Depth, a.Depth), cmp.Compare(b.Handled, a.Handled))
@@ -132,6 +135,7 @@ func place(known map[string]*branch, name string) *branch {
 	return b
 }
 
+// sum fills Below in the whole branch.
 func (b *branch) sum() {
 	if len(b.Children) == 0 {
 		return
@@ -162,6 +166,7 @@ func (s *sums) add(c *branch) {
 	}
 }
 
+// prune cuts the tree below so many levels. The sums stay, which is how the page shows 10,000 replicas as 16 lines.
 func prune(bs []*branch, levels int) {
 	for _, b := range bs {
 		if levels == 1 {

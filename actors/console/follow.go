@@ -19,6 +19,7 @@ type follow struct {
 	oldest int
 }
 
+// Three things decide on a span: whether its trace is known, whether it matches, and whether it has to wait for a match.
 // admit gives the spans that may go out now that s has come, in the order of their ends.
 func (f *follow) admit(s trace.Span) []trace.Span {
 	switch {

@@ -33,6 +33,8 @@ func (c collector) Describe(chan<- *prometheus.Desc) {}
 // Collect is part of prometheus.Collector.
 func (c collector) Collect(ch chan<- prometheus.Metric) { c(emitter{ch}) }
 
+// emitter hands series on to the registry. A series that breaks a rule of Prometheus is a mistake of this package and
+// panics, which fails the one scrape.
 type emitter struct{ ch chan<- prometheus.Metric }
 
 func desc(name, help string, labels ...string) *prometheus.Desc {

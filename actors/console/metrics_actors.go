@@ -6,7 +6,8 @@ import (
 	"troupe/actors/kit"
 )
 
-// Sums by kind of actor: there may be ten thousand replicas, and GET /actors tells of each.
+// Sums by kind of actor: there may be ten thousand replicas, and GET /actors tells of each. They are what Kafka's idle
+// shares of its thread pools tell: a kind whose queueing grows is where requests wait.
 var (
 	actorCount       = desc("troupe_actors", "Actors alive, by kind.", "kind")
 	actorDepth       = desc("troupe_actor_mailbox_depth", "Messages waiting or being handled, by kind of actor.", "kind")
@@ -19,6 +20,7 @@ var (
 	actorBatches     = desc("troupe_actor_batch_messages", "Messages found waiting at once, by kind of actor; a sample.", "kind")
 )
 
+// collectActors sums the actors that have stopped in, so that counters never fall.
 func (s *Server) collectActors(e emitter) {
 	for _, k := range s.deps.System.Stats() {
 		e.gauge(actorCount, float64(k.Actors), k.Kind)

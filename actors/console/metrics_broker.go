@@ -5,7 +5,8 @@ import "troupe/internal/vfs"
 var (
 	brokerState = desc("kafka_server_kafkaserver_brokerstate",
 		"1 starting, 2 recovering logs, 3 running, 6 moving leaderships away, 7 shutting down.")
-	clusterID        = desc("kafka_server_kafkaserver_clusterid", "1; the label tells the cluster's id.", "clusterid")
+	clusterID = desc("kafka_server_kafkaserver_clusterid", "1; the label tells the cluster's id.", "clusterid")
+	// Bytes in flight and descriptors are budgets: at their limits clients are held back or refused, and the broker goes on.
 	connectionCount  = desc("kafka_server_socket_server_metrics_connection_count", "Open connections.", "listener")
 	connectionsTotal = desc("troupe_connections_total", "Connections accepted.")
 	fetchSessions    = desc("kafka_server_fetchsessioncache_numincrementalfetchsessions", "Incremental fetch sessions held.")
@@ -15,6 +16,8 @@ var (
 	descriptorsMax   = desc("troupe_descriptors_limit", "File descriptors that there may be, by what they are for.", "share")
 )
 
+// collectBroker tells of the process as a whole. A listener without connections is told of too, so that its series does
+// not come and go with them.
 func (s *Server) collectBroker(e emitter) {
 	n := s.deps.Node
 	e.gauge(brokerState, float64(s.deps.State()))

@@ -6,6 +6,7 @@ import (
 	"troupe/internal/model"
 )
 
+// replicaManager and kafkaController write the names of the beans' attributes as the JMX exporter does, in lower case.
 func replicaManager(name, help string) *prometheus.Desc {
 	return desc("kafka_server_replicamanager_"+name, help)
 }
@@ -23,6 +24,7 @@ var (
 	atMinISR        = replicaManager("atminisrpartitioncount", "Partitions led here with just min.insync.replicas in sync.")
 	reassigning     = replicaManager("reassigningpartitions", "Partitions led here that are being moved.")
 
+	// Alert on a sum over the cluster that is not 1 for longer than an election takes.
 	activeController  = kafkaController("activecontrollercount", "1 on the active controller; the sum over a cluster is 1.")
 	offlinePartitions = kafkaController("offlinepartitionscount", "Partitions without a leader; want 0.")
 	notPreferred      = kafkaController("preferredreplicaimbalancecount", "Partitions that another than their first replica leads.")
@@ -31,11 +33,15 @@ var (
 	activeBrokers     = kafkaController("activebrokercount", "Brokers that are not fenced.")
 	fencedBrokers     = kafkaController("fencedbrokercount", "Brokers that are fenced.")
 
+	// The high watermark moves with every change of metadata; one that stands still on one broker alone says that it is
+	// cut off.
 	raftLeader        = desc("kafka_server_raft_metrics_current_leader", "Node that leads the metadata quorum; -1 while none is known.")
 	raftEpoch         = desc("kafka_server_raft_metrics_current_epoch", "Epoch of the metadata quorum.")
 	raftHighWatermark = desc("kafka_server_raft_metrics_high_watermark", "Offset before which the metadata log is committed.")
 )
 
+// collectCluster tells of replication and metadata, in Kafka's split: what a broker knows of its own replicas, and what
+// the controller knows of all.
 func (s *Server) collectCluster(e emitter) {
 	s.collectReplicas(e)
 	s.collectController(e)

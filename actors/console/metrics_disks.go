@@ -1,9 +1,8 @@
 package console
 
-import (
-	"troupe/internal/histogram"
-)
+import "troupe/internal/histogram"
 
+// Writes go to the page cache: one that is slow tells that the kernel holds writers back. Fsyncs tell of the device.
 var (
 	offlineDirectories = desc("kafka_log_logmanager_offlinelogdirectorycount", "Log directories that failed.")
 	directoryOffline   = desc("troupe_log_directory_offline", "1 if the log directory failed.", "directory")
@@ -13,6 +12,8 @@ var (
 	writeSeconds = desc("troupe_log_write_seconds", "Time of the coalesced writes of a turn of an append lane.", "directory")
 )
 
+// collectDisks tells of the log directories. Kafka has no label for the directory of an fsync, so the sum over all is
+// given under its name and each apart under Troupe's.
 func (s *Server) collectDisks(e emitter) {
 	failed := 0
 	var flushes histogram.Counts

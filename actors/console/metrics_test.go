@@ -148,3 +148,27 @@ func TestNamesOfKafkaAreTheCustomaryOnes(t *testing.T) {
 		}
 	}
 }
+
+func TestEveryMetricIsExplained(t *testing.T) {
+	page, err := os.ReadFile("../../docs/operations/observability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := startNode(t)
+	n.create("orders", 1)
+	n.produce("orders", 0, "a")
+	for series := range n.metrics() {
+		name, _, _ := strings.Cut(series, "{")
+		if strings.HasPrefix(name, "go_") || strings.HasPrefix(name, "process_") {
+			continue
+		}
+		for _, part := range []string{"_bucket", "_count", "_sum"} {
+			if !strings.HasSuffix(name, "connection_count") {
+				name = strings.TrimSuffix(name, part)
+			}
+		}
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("docs/operations/observability.md does not tell of %s", name)
+		}
+	}
+}

@@ -8,7 +8,8 @@ import (
 	"troupe/actors/api"
 )
 
-// trafficMetric is one of Kafka's BrokerTopicMetrics. The series without a topic is the sum over all topics.
+// trafficMetric is one of Kafka's BrokerTopicMetrics. The series with an empty topic is the sum over all topics, those
+// above the budget and deleted ones too: for Prometheus an empty label is none, which is how Kafka's exporter has it.
 type trafficMetric struct {
 	desc  *prometheus.Desc
 	value func(*api.Traffic) *atomic.Int64
@@ -34,6 +35,8 @@ var trafficMetrics = []trafficMetric{
 		func(t *api.Traffic) *atomic.Int64 { return &t.CorruptBatches }, true},
 }
 
+// collectTraffic also ends the series of deleted topics: nobody else needs to know that they are gone, and a topic that
+// comes back begins at 0.
 func (s *Server) collectTraffic(e emitter) {
 	image, stats := s.deps.Node.Image(), s.deps.Node.Stats
 	stats.Forget(func(topic string) bool {

@@ -9,12 +9,13 @@ import (
 // overviewAnswer is what GET /overview gives: the page asks every other second and makes rates of what only grows.
 // Times are in milliseconds, sizes in bytes.
 type overviewAnswer struct {
-	At          int64          `json:"at"` // Unix time
-	Node        int32          `json:"node"`
-	Cluster     string         `json:"cluster"`
-	State       State          `json:"state"`
-	Waiting     string         `json:"waiting,omitempty"` // what keeps the broker from serving
-	UpMs        int64          `json:"upMs"`
+	At      int64  `json:"at"` // Unix time
+	Node    int32  `json:"node"`
+	Cluster string `json:"cluster"`
+	State   State  `json:"state"`
+	Waiting string `json:"waiting,omitempty"` // what keeps the broker from serving
+	UpMs    int64  `json:"upMs"`
+	// Of the sums, those that only grow begin at 0 with the process.
 	Listeners   []listenerRow  `json:"listeners"`
 	Sessions    int            `json:"sessions"`
 	InFlight    int64          `json:"inFlight"`
@@ -29,11 +30,13 @@ type overviewAnswer struct {
 	Kinds       []kindRow      `json:"kinds"`
 }
 
+// listenerRow is one of listeners=, with its open connections.
 type listenerRow struct {
 	Name        string `json:"name"`
 	Connections int    `json:"connections"`
 }
 
+// trafficRow sums up all topics; rejected is in bytes, failed in partitions of requests.
 type trafficRow struct {
 	MessagesIn int64 `json:"messagesIn"`
 	BytesIn    int64 `json:"bytesIn"`
@@ -64,6 +67,7 @@ type kindRow struct {
 	QueueingSum   float64 `json:"queueingSum"`
 }
 
+// directoryRow is one log directory. Its error is what took it offline, for good: nothing is tried again.
 type directoryRow struct {
 	Path    string  `json:"path"`
 	Error   string  `json:"error,omitempty"`
@@ -74,6 +78,7 @@ type directoryRow struct {
 	FlushMs float64 `json:"flushMs"` // mean
 }
 
+// overview puts together what the page's first view shows, in one answer, so that its numbers are of one moment.
 func (s *Server) overview(w http.ResponseWriter, _ *http.Request) {
 	n := s.deps.Node
 	now, image, t := n.Clock.Now(), n.Image(), n.Stats.Total()
@@ -108,6 +113,8 @@ func mapped() uint64 {
 	return samples[0].Value.Uint64() - samples[1].Value.Uint64()
 }
 
+// requestRows lists the APIs that were asked for, with the window that scrapes use too: a reader of the page and an alert
+// speak of the same percentiles.
 func (s *Server) requestRows() []requestRow {
 	rows := []requestRow{}
 	for _, r := range s.times.read() {
@@ -119,6 +126,7 @@ func (s *Server) requestRows() []requestRow {
 	return rows
 }
 
+// directoryRows gives means over the whole life; the page shows the rate beside them, /metrics the distribution.
 func (s *Server) directoryRows() []directoryRow {
 	sizes := map[string]int64{}
 	for _, h := range s.deps.Node.Replicas.All() {

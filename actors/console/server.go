@@ -115,10 +115,12 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 	}))
 }
 
+// live says that the process answers at all; an actor that keeps failing ends the process by itself.
 func (s *Server) live(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte("ok\n")) // a client that left
 }
 
+// ready is for load balancers: it fails while logs are being opened and from the first moment of a stop.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	if why := s.deps.Ready(); why != "" {
 		http.Error(w, why, http.StatusServiceUnavailable)

@@ -22,6 +22,8 @@ type topicsAnswer struct {
 	Topics []topicRow `json:"topics"`
 }
 
+// topicRow is a topic of the cluster. Size and traffic are of this broker alone; the traffic of topics above the budget
+// (api.TopicBudget) is 0.
 type topicRow struct {
 	Name       string `json:"name"`
 	ID         string `json:"id"`
@@ -52,6 +54,7 @@ type partitionRow struct {
 	Directory     string           `json:"directory,omitempty"`
 }
 
+// topics walks all topics for each answer: 10,000 take milliseconds, and the page asks for one list a second at most.
 func (s *Server) topics(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	limit, err := count(q, "limit")
@@ -77,6 +80,7 @@ func (s *Server) topics(w http.ResponseWriter, r *http.Request) {
 	answer(w, a)
 }
 
+// topicRow adds up a topic. Partitions are listed for one topic at a time, as there may be thousands.
 func (s *Server) topicRow(t *image.Topic, traffic *api.Traffic, whole bool) topicRow {
 	row := topicRow{Name: t.Name, ID: t.ID.String(), Count: len(t.Partitions)}
 	if traffic != nil {
@@ -95,6 +99,8 @@ func (s *Server) topicRow(t *image.Topic, traffic *api.Traffic, whole bool) topi
 	return row
 }
 
+// describePartition puts together what the metadata says of a partition and what its replica here publishes. The offsets
+// are -1 while the log is being opened.
 func describePartition(number int32, p *image.Partition, h *replica.Handle) partitionRow {
 	row := partitionRow{
 		Partition: number, Leader: p.Leader, LeaderEpoch: int32(p.LeaderEpoch), Replicas: p.Replicas, ISR: p.ISR,

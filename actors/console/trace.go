@@ -27,6 +27,7 @@ type traceQuery struct {
 	limit  int
 }
 
+// parseTraceQuery reads the query of either method. A filter that is empty asks for nothing; a sample of 0 neither.
 func parseTraceQuery(q url.Values) (traceQuery, error) {
 	t := traceQuery{filter: trace.Filter{Actor: q.Get("actor"), ActorKind: q.Get("actorKind"), Message: q.Get("kind")}}
 	var err error
@@ -43,6 +44,7 @@ func parseTraceQuery(q url.Values) (traceQuery, error) {
 	return t, err
 }
 
+// parseSample takes 1/N or N; a sample is not given as a share, which would have to be rounded.
 func parseSample(text string) (oneIn int, err error) {
 	if text == "" || text == "off" {
 		return 0, nil
