@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"troupe/internal/javatext"
 )
 
 // ValueError is a value that its key does not take. Its text is Kafka's.
@@ -98,25 +100,7 @@ func display(v any) string {
 	case []string:
 		return "[" + strings.Join(v, ", ") + "]"
 	case float64:
-		return javaDouble(v)
+		return javatext.Double(v, 64)
 	}
 	return fmt.Sprint(v)
-}
-
-// javaDouble writes a double as Java does: plain from 0.001 to 10,000,000, else with an exponent; always with a point.
-func javaDouble(f float64) string {
-	size := math.Abs(f)
-	if f == 0 || size >= 1e-3 && size < 1e7 {
-		s := strconv.FormatFloat(f, 'f', -1, 64)
-		if !strings.Contains(s, ".") {
-			s += ".0"
-		}
-		return s
-	}
-	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'E', -1, 64), "E")
-	if !strings.Contains(mantissa, ".") {
-		mantissa += ".0"
-	}
-	n, _ := strconv.Atoi(exponent)
-	return mantissa + "E" + strconv.Itoa(n)
 }

@@ -13,6 +13,7 @@ import (
 	"troupe/cmd/troupe/client/connection"
 	"troupe/cmd/troupe/client/kafkatext"
 	"troupe/cmd/troupe/client/option"
+	"troupe/internal/javatext"
 )
 
 // Match types of DescribeClientQuotas (KIP-546): an entity of this name, the default entity, every entity of the type.
@@ -67,7 +68,7 @@ func (q quota) String() string {
 	}
 	values := make([]string, len(q.values))
 	for i, v := range q.values {
-		values[i] = v.Key + "=" + kafkatext.Float(v.Value, 64)
+		values[i] = v.Key + "=" + javatext.Double(v.Value, 64)
 	}
 	return fmt.Sprintf("Quota configs for %s are %s", strings.Join(who, ", "), strings.Join(values, ", "))
 }

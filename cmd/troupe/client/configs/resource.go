@@ -3,7 +3,6 @@ package configs
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"sort"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"troupe/cmd/troupe/client/connection"
 	"troupe/cmd/troupe/client/kafkatext"
+	"troupe/internal/model"
 )
 
 // resource is what the APIs call an entity type, and where the configs that were set on it come from.
@@ -116,25 +116,10 @@ func (c *command) fetch(ctx context.Context, entityType, name string, all bool) 
 	return entries, nil
 }
 
-var topicName = regexp.MustCompile(`^[a-zA-Z0-9._-]+$`)
-
-// maxTopicName is the longest topic name, in characters.
-const maxTopicName = 249
-
 // validateTopic refuses a topic name on the client's side, as the script does.
 func validateTopic(name string) error {
-	var why string
-	switch {
-	case name == "":
-		why = "the empty string is not allowed"
-	case name == "." || name == "..":
-		why = fmt.Sprintf("'%s' is not allowed", name)
-	case len(name) > maxTopicName:
-		why = fmt.Sprintf("the length of '%s' is longer than the max allowed length %d", name, maxTopicName)
-	case !topicName.MatchString(name):
-		why = fmt.Sprintf("'%s' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'", name)
-	default:
-		return nil
+	if why := model.TopicNameFault(name); why != "" {
+		return illegal("Topic name is invalid: %s", why)
 	}
-	return illegal("Topic name is invalid: %s", why)
+	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"troupe/cmd/troupe/client/kafkatext"
+	"troupe/internal/javatext"
 )
 
 // deserializer gives the text of a value; nil leaves the bytes as they are.
@@ -31,11 +31,11 @@ func newDeserializer(class string) (deserializer, error) {
 		return sized(name, 8, func(b []byte) string { return strconv.FormatInt(int64(binary.BigEndian.Uint64(b)), 10) }), nil
 	case "FloatDeserializer":
 		return sized(name, 4, func(b []byte) string {
-			return kafkatext.Float(float64(math.Float32frombits(binary.BigEndian.Uint32(b))), 32)
+			return javatext.Double(float64(math.Float32frombits(binary.BigEndian.Uint32(b))), 32)
 		}), nil
 	case "DoubleDeserializer":
 		return sized(name, 8, func(b []byte) string {
-			return kafkatext.Float(math.Float64frombits(binary.BigEndian.Uint64(b)), 64)
+			return javatext.Double(math.Float64frombits(binary.BigEndian.Uint64(b)), 64)
 		}), nil
 	case "BooleanDeserializer":
 		return sized(name, 1, func(b []byte) string { return strconv.FormatBool(b[0] == 1) }), nil

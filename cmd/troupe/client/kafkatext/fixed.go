@@ -4,12 +4,14 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"troupe/internal/javatext"
 )
 
 // Fixed writes a number with so many digits after the point as Java's %f does: it rounds the shortest decimal form half
 // up, where Go rounds the binary value half to even.
 func Fixed(v float64, digits int) string {
-	if text, ok := notFinite(v); ok {
+	if text, ok := javatext.NotFinite(v); ok {
 		return text
 	}
 	whole, fraction, _ := strings.Cut(strconv.FormatFloat(math.Abs(v), 'f', -1, 64), ".")

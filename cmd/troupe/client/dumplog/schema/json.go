@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"troupe/cmd/troupe/client/kafkatext"
+	"troupe/internal/javatext"
 )
 
 // MarshalJSON writes the fields in the schema's order, as the script does; of a map it would be lost.
@@ -51,4 +51,4 @@ func (o Object) String() string {
 }
 
 // floatText writes a double as Jackson does, in Java's way.
-func floatText(v float64) string { return kafkatext.Float(v, 64) }
+func floatText(v float64) string { return javatext.Double(v, 64) }
