@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,7 +53,7 @@ func openDirectories(fsys vfs.FS, cfg *configs.Broker, clusterID string, now tim
 		}
 	}()
 	paths := append([]string(nil), cfg.LogDirs...)
-	if !contains(paths, cfg.MetadataDir) {
+	if !slices.Contains(paths, cfg.MetadataDir) {
 		paths = append(paths, cfg.MetadataDir)
 	}
 	found := make([]checkpoint.MetaProperties, len(paths))
@@ -76,15 +77,6 @@ func openDirectories(fsys vfs.FS, cfg *configs.Broker, clusterID string, now tim
 		}
 	}
 	return dirs, id, nil
-}
-
-func contains(paths []string, path string) bool {
-	for _, p := range paths {
-		if p == path {
-			return true
-		}
-	}
-	return false
 }
 
 func unlock(dirs []*directory) {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"troupe/actors/api"
@@ -58,7 +59,7 @@ func (b *Broker) spawnDisks() {
 		if d.path == b.cfg.MetadataDir {
 			b.metadataDir = dir
 		}
-		if contains(b.cfg.LogDirs, d.path) {
+		if slices.Contains(b.cfg.LogDirs, d.path) {
 			b.dirs = append(b.dirs, dir)
 		}
 		b.clear(dir, d.doomed)
