@@ -181,6 +181,12 @@ type Actor struct {
 	Socket     net.Listener
 
 	accepting bool
+
+	// refused belongs to the accepting goroutine: what was not logged yet, and when it last was.
+	refused struct {
+		count int
+		told  time.Time
+	}
 }
 
 type sweep struct{}
@@ -268,13 +274,22 @@ func (a *Actor) awaitTurn(due time.Time) time.Time {
 	return due
 }
 
+// refuse logs refused connections, at most once a second: who refuses thousands must not drown in saying so.
+func (a *Actor) refuse(host, why string) {
+	a.refused.count++
+	if now := time.Now(); now.Sub(a.refused.told) >= time.Second {
+		a.Deps.Log.Warn("connections refused", "listener", a.Name, "count", a.refused.count, "last", host, "reason", why)
+		a.refused.count, a.refused.told = 0, now
+	}
+}
+
 func (a *Actor) serve(nc net.Conn) {
 	host, _, _ := net.SplitHostPort(nc.RemoteAddr().String())
 	c := newConn(a.Deps, nc, &api.Client{
 		Connection: a.Deps.ids.Add(1), Listener: a.Name, Controller: a.Controller, Principal: "User:ANONYMOUS", Host: host,
 	})
 	if why := a.Deps.enter(c); why != "" {
-		a.Deps.Log.Warn("connection refused", "listener", a.Name, "client", host, "reason", why)
+		a.refuse(host, why)
 		_ = nc.Close() // nothing was written
 		return
 	}

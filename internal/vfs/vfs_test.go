@@ -186,6 +186,16 @@ func TestADescriptorOfOneShareIsNotTakenByAnother(t *testing.T) {
 	}
 }
 
+func TestTwentyThousandDescriptorsLeaveRoomForTenThousandClients(t *testing.T) {
+	d := NewDescriptors(20_000)
+	if _, limit := d.Used(ShareConnections); limit < 10_100 {
+		t.Errorf("%d connections; want 10,000 and some for tools", limit)
+	}
+	if _, limit := d.Used(ShareFiles); limit < 5_000 {
+		t.Errorf("%d files; want 5,000, so that half of 10,000 replicas keep theirs open", limit)
+	}
+}
+
 func TestADiskThatFillsUpTakesWhatFits(t *testing.T) {
 	c := NewCrashFS(1, clock.NewManual(start))
 	f, err := c.Open("a", os.O_RDWR|os.O_CREATE, 0)
