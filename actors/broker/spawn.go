@@ -53,8 +53,14 @@ func (b *Broker) spawnDisks() {
 	if lanes.Appends <= 0 {
 		lanes.Appends = min(4, runtime.GOMAXPROCS(0))
 	}
+	taken := map[string]bool{}
 	for _, d := range b.directories {
-		under := prefixed{b.system, "disks/" + filepath.Base(d.path) + "/"}
+		name := filepath.Base(d.path)
+		for n := 2; taken[name]; n++ { // /a/data and /b/data
+			name = fmt.Sprintf("%s-%d", filepath.Base(d.path), n)
+		}
+		taken[name] = true
+		under := prefixed{b.system, "disks/" + name + "/"}
 		dir := disk.Open(under, b.env, d.path, d.id, lanes, b.refs.warden)
 		if d.path == b.cfg.MetadataDir {
 			b.metadataDir = dir
