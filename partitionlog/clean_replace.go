@@ -3,6 +3,7 @@ package partitionlog
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // Replacement is what a cleaning made of a group of segments: one segment, in files that are not part of the log yet.
@@ -10,6 +11,8 @@ import (
 type Replacement struct {
 	sources []*segment
 	segment *segment
+	// taken is set once a job has the files: nobody else touches them any more.
+	taken atomic.Bool
 }
 
 // Saved is by how many bytes the log shrinks.
@@ -21,8 +24,11 @@ func (r *Replacement) Saved() int64 {
 	return saved
 }
 
-// Discard removes the files. It works on the disk.
+// Discard removes the files, unless a job of Replace has them. It works on the disk.
 func (r *Replacement) Discard() error {
+	if r.taken.Load() {
+		return nil
+	}
 	err := removeFiles(r.segment.file)
 	r.segment.file.forget()
 	r.segment.index.release()
@@ -44,7 +50,7 @@ func (l *Log) Replace(r *Replacement, nowMs int64) (*Job, error) {
 	if at < 0 || end >= l.visible || !slices.Equal(l.segments[at:end], r.sources) {
 		return nil, ErrStale
 	}
-	t := &replaceTask{dir: l.dir, Replacement: *r, at: at, dueMs: nowMs + l.cfg.FileDeleteDelayMs}
+	t := &replaceTask{dir: l.dir, Replacement: r, at: at, dueMs: nowMs + l.cfg.FileDeleteDelayMs}
 	r.segment.roll.modifiedMs = r.sources[len(r.sources)-1].roll.modifiedMs
 	l.removals = slices.DeleteFunc(l.removals, func(x removal) bool {
 		clashes := slices.ContainsFunc(x.segments, func(s *segment) bool {
@@ -60,6 +66,7 @@ func (l *Log) Replace(r *Replacement, nowMs int64) (*Job, error) {
 		x.releaseIndexes()
 	}
 	l.renaming = true
+	r.taken.Store(true)
 	return &Job{Kind: KindBulk, task: t}, nil
 }
 
@@ -73,7 +80,7 @@ func (l *Log) Replace(r *Replacement, nowMs int64) (*Job, error) {
 //	rename  .swap -> none
 //	sync
 type replaceTask struct {
-	Replacement
+	*Replacement
 	dir    *directory
 	at     int // of the first source among the segments
 	dueMs  int64

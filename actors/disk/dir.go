@@ -18,13 +18,15 @@ import (
 // Kind names what a lane is for.
 type Kind string
 
-// The lanes of a directory. Append, Cold and Bulk are sharded by partition, of the others there is one.
+// The lanes of a directory. Append, Cold and Bulk are sharded by partition, Cleaner lanes are children of the cleaner,
+// of the others there is one.
 const (
 	Metadata Kind = "metadata" // the metadata log and raft's hard state
 	Append   Kind = "append"   // log writes
 	Fsync    Kind = "fsync"    // flushes asked for by a policy, and those of rolled segments
 	Cold     Kind = "cold"     // reads of bytes that are not in the page cache
 	Bulk     Kind = "bulk"     // recovery, deletes, checkpoints
+	Cleaner  Kind = "cleaner"  // compaction, which may take as long as it likes
 )
 
 // ErrFenced answers work for a directory that failed an fsync or a read. After a failed fsync the kernel may have
@@ -38,10 +40,13 @@ type Dir struct {
 	Env  *partitionlog.Env
 	// Writes times the coalesced writes of the append lanes, Flushes the fsyncs of partition logs.
 	Writes, Flushes histogram.Histogram
+	// Cleaning tells of the directory's cleaner.
+	Cleaning Cleaning
 
 	metadata, fsync     kit.Ref
 	appends, cold, bulk []kit.Ref // sharded by partition
 	seed                maphash.Seed
+	onFence             kit.Ref
 	failure             atomic.Pointer[error]
 }
 

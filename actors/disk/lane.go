@@ -23,14 +23,8 @@ type Lanes struct {
 
 // Open starts the lanes of a directory below the spawner. onFence is told once when the directory fails.
 func Open(s Spawner, env *partitionlog.Env, path string, id model.DirectoryID, lanes Lanes, onFence kit.Ref) *Dir {
-	d := &Dir{Path: path, ID: id, Env: env, seed: maphash.MakeSeed()}
-	start := func(k Kind, name string) kit.Ref {
-		return s.Spawn(name, kit.Props{
-			Kind:      "disk-" + string(k),
-			Dedicated: true,
-			New:       func() kit.Behavior { return &lane{dir: d, onFence: onFence} },
-		})
-	}
+	d := &Dir{Path: path, ID: id, Env: env, seed: maphash.MakeSeed(), onFence: onFence}
+	start := func(k Kind, name string) kit.Ref { return s.Spawn(name, d.Props(k)) }
 	d.metadata = start(Metadata, "metadata")
 	for i := range max(1, lanes.Appends) {
 		d.appends = append(d.appends, start(Append, fmt.Sprintf("append-%d", i)))
@@ -43,6 +37,15 @@ func Open(s Spawner, env *partitionlog.Env, path string, id model.DirectoryID, l
 	}
 	d.fsync = start(Fsync, "fsync")
 	return d
+}
+
+// Props are those of one more lane.
+func (d *Dir) Props(k Kind) kit.Props {
+	return kit.Props{
+		Kind:      "disk-" + string(k),
+		Dedicated: true,
+		New:       func() kit.Behavior { return &lane{dir: d, onFence: d.onFence} },
+	}
 }
 
 // lane runs what it is sent, in order. Only the append lane collects: the writes of one mailbox swap go out together,

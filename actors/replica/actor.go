@@ -45,6 +45,7 @@ type actor struct {
 	expiryAt    time.Time // of expiry
 	soonest     time.Time // deadline of the waits added in this batch
 	lastJob     bool      // the log's own end is under way
+	replacing   replacing
 }
 
 func newActor(deps *Deps, kept *durable) kit.Behavior {
@@ -70,6 +71,7 @@ func (a *actor) Receive(ctx *kit.Context, m kit.Message) {
 		a.append(ctx, m)
 	case *finished:
 		a.finished(ctx, m)
+		a.replaced(m)
 	case *Watch:
 		a.watch(m)
 	case *Unwatch:
@@ -84,6 +86,10 @@ func (a *actor) Receive(ctx *kit.Context, m kit.Message) {
 		a.deleteRecords(m)
 	case *DescribeProducers:
 		a.describeProducers(m)
+	case *Survey:
+		a.survey(m)
+	case *Replace:
+		a.replace(m)
 	case *Maintain:
 		a.maintain(ctx, m)
 	case *expire:
@@ -110,6 +116,7 @@ func (a *actor) EndBatch(ctx *kit.Context) {
 	if len(a.appends) > 0 {
 		a.submitAppends(ctx)
 	}
+	a.stageReplacement(ctx)
 	if a.changed && a.log != nil {
 		a.publish()
 	}
@@ -136,6 +143,7 @@ func (a *actor) dismiss() {
 		m.Fail(ErrStarting)
 	}
 	a.stalled = nil
+	a.replacing.answer(ErrStarting)
 	for _, log := range []*partitionlog.Log{a.log, a.former} {
 		if log != nil {
 			log.Abandon()

@@ -38,6 +38,8 @@ func ConfigOf(t configs.Topic) *Config {
 			IndexBytes: int64(t.SegmentIndexBytes), IndexIntervalBytes: int64(t.IndexIntervalBytes),
 			LogAppendTime: logAppend, Preallocate: t.Preallocate, DeleteOld: t.Deletes(),
 			RetentionMs: millis(t.Retention), RetentionBytes: t.RetentionBytes, FileDeleteDelayMs: millis(t.FileDeleteDelay),
+			Compact: t.Compacts(), MinCleanableRatio: t.MinCleanableRatio, DeleteRetentionMs: millis(t.DeleteRetention),
+			MinCompactionMs: millis(t.MinCompactionLag), MaxCompactionMs: millis(t.MaxCompactionLag),
 		},
 		MinISR: int(t.MinInsyncReplicas), MaxBatchBytes: int(t.MaxMessageBytes), SegmentBytes: int(t.SegmentBytes),
 		Rules: batch.Rules{
