@@ -32,6 +32,7 @@ type directory struct {
 	watermarks map[model.TopicPartition]model.Offset
 }
 
+// .lock and meta.properties are Kafka's names: its broker and this one keep one another out, and know whose files they are.
 const (
 	lockFile       = ".lock"
 	metaProperties = checkpoint.MetaFile
@@ -52,6 +53,7 @@ func openDirectories(fsys vfs.FS, cfg *configs.Broker, clusterID string, now tim
 			unlock(dirs)
 		}
 	}()
+	// Locked in the order of the configuration, all of them before anything is written to one.
 	paths := append([]string(nil), cfg.LogDirs...)
 	if !slices.Contains(paths, cfg.MetadataDir) {
 		paths = append(paths, cfg.MetadataDir)
@@ -68,6 +70,7 @@ func openDirectories(fsys vfs.FS, cfg *configs.Broker, clusterID string, now tim
 			return dirs, id, err
 		}
 	}
+	// All directories are read before the first is claimed: a wrong one must not leave its mark on the others.
 	if id, err = agree(paths, found, known, cfg.NodeID, clusterID); err != nil {
 		return dirs, id, err
 	}
@@ -79,6 +82,7 @@ func openDirectories(fsys vfs.FS, cfg *configs.Broker, clusterID string, now tim
 	return dirs, id, nil
 }
 
+// unlock gives up directories of a start that failed; another process may try then.
 func unlock(dirs []*directory) {
 	for _, d := range dirs {
 		_ = d.lock.Close() // the lock ends with the process in any case
@@ -180,6 +184,7 @@ func (d *directory) scan(fsys vfs.FS) (err error) {
 	return nil
 }
 
+// sort tells logs from what deletions left behind; files and directories of other names are left alone.
 func (d *directory) sort(e fs.DirEntry) {
 	if !e.IsDir() || e.Name() == metadataLog {
 		return

@@ -20,6 +20,7 @@ type producerIDs struct {
 	waiting   []*nextProducerID
 }
 
+// nextProducerID asks for one id. done is called once, on whichever goroutine has the answer.
 type nextProducerID struct {
 	done func(model.ProducerID, kerr.Code)
 }
@@ -56,6 +57,7 @@ func (p *producerIDs) Crashed(err error) {
 	}
 }
 
+// ask asks for a block, one at a time: what comes meanwhile waits for it, or the controller would record a block a client.
 func (p *producerIDs) ask(ctx *kit.Context) {
 	if p.asking {
 		return
@@ -69,6 +71,7 @@ func (p *producerIDs) ask(ctx *kit.Context) {
 	}})
 }
 
+// block serves those who wait, in order. More of them than the block has ids are sent to try again.
 func (p *producerIDs) block(resp *kmsg.AllocateProducerIDsResponse) {
 	p.asking = false
 	if resp.ErrorCode == 0 {

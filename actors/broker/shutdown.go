@@ -11,10 +11,13 @@ import (
 
 // shutDown runs the stages of a clean stop. Each ends early with ctx; the marks are written only when all came through.
 func (b *Broker) shutDown(ctx context.Context) error {
+	// Whatever happens, connections that are still open end here.
 	defer b.stopNow()
 	b.serving.Store(false)
 	b.stopping.Store(int32(console.PendingControlledShutdown))
 	defer b.closeConsole()
+	// The order of a clean stop: nothing new comes in and what came is answered; leaderships move away; logs are closed, so
+	// that the checkpoints are of what is on disk; the actors go last, since every stage needs some.
 	stages := []func(context.Context) error{b.drainListeners, b.leave, b.closeLogs, b.checkpointAll, b.stopActors}
 	for _, stage := range stages {
 		if err := stage(ctx); err != nil {
@@ -24,6 +27,7 @@ func (b *Broker) shutDown(ctx context.Context) error {
 	return b.markClean()
 }
 
+// drainListeners stops accepting, then waits for requests that were taken: each is answered or its client gives up.
 func (b *Broker) drainListeners(ctx context.Context) error {
 	for _, ref := range b.refs.listeners {
 		if err := wait(ctx, b.system.Stop(ref)); err != nil {
@@ -42,6 +46,7 @@ func (b *Broker) leave(ctx context.Context) error {
 	return err
 }
 
+// closeLogs has every shard flush and close its logs. One that fails leaves the stop unclean: the next start recovers.
 func (b *Broker) closeLogs(ctx context.Context) error {
 	results := make(chan int, len(b.shards))
 	for _, s := range b.shards {
@@ -62,6 +67,7 @@ func (b *Broker) closeLogs(ctx context.Context) error {
 	return nil
 }
 
+// checkpointAll writes the checkpoints after the last write to any log.
 func (b *Broker) checkpointAll(ctx context.Context) error {
 	done := make(chan struct{})
 	b.refs.checkpointer.Send(&checkpointNow{done: func() { close(done) }})
@@ -78,6 +84,8 @@ func (b *Broker) stopActors(ctx context.Context) error {
 	return err
 }
 
+// markClean is the last thing written: the mark says that everything before it is on disk. It carries the broker epoch, by
+// which the controller knows that nothing acknowledged is missing here (KIP-966).
 func (b *Broker) markClean() error {
 	for _, d := range b.directories {
 		if err := checkpoint.WriteCleanShutdown(b.fs, filepath.Join(d.path, checkpoint.CleanShutdown), b.lifecycle.epoch()); err != nil {
@@ -87,6 +95,7 @@ func (b *Broker) markClean() error {
 	return nil
 }
 
+// wait ends with whichever comes first; its error is the context's.
 func wait(ctx context.Context, done <-chan struct{}) error {
 	select {
 	case <-done:

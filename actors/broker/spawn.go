@@ -38,19 +38,23 @@ func (b *Broker) spawn(loaded *configs.Loaded, serving func()) {
 	b.descriptors = vfs.NewDescriptors(descriptorLimit(int(cfg.Budgets.OpenFiles)))
 	b.env = partitionlog.NewEnv(b.fs, b.descriptors)
 	b.env.Index = partitionlog.NewIndexBudget(b.cfg.Budgets.IndexBytes)
+	// First, since the lanes tell it of a directory that fails.
 	b.refs.warden = b.system.Spawn("warden", kit.Props{Kind: "warden", New: func() kit.Behavior { return &warden{b} }})
 	b.spawnDisks()
 	b.source = metadata.NewSource(b.identity.clusterID, loaded.Layers, cfg)
 	b.spawnReplicas()
+	// Its first image may order replicas about, so the metadata actor and the shards stand before it.
 	b.spawnController(loaded)
 	b.spawnLifecycle(serving)
 	b.connect()
 	b.openConsole()
 }
 
+// spawnDisks makes the lanes of each directory. The metadata log may have one of its own, in which no partitions are put.
 func (b *Broker) spawnDisks() {
 	lanes := disk.Lanes{Appends: int(b.cfg.Disk.AppendLanes), Cold: int(b.cfg.Disk.ReadLanes), Bulk: int(b.cfg.Log.RecoveryPerDirMax)}
 	if lanes.Appends <= 0 {
+		// More lanes than processors only take turns; four write what a disk takes.
 		lanes.Appends = min(4, runtime.GOMAXPROCS(0))
 	}
 	taken := map[string]bool{}
@@ -96,6 +100,7 @@ func (p prefixed) Spawn(name string, props kit.Props) kit.Ref {
 	return p.system.Spawn(p.prefix+name, props)
 }
 
+// spawnReplicas makes the shards, and the actors that work on all replicas. Replicas come with the first image.
 func (b *Broker) spawnReplicas() {
 	found, clean := b.foundLogs()
 	b.opening = newOpening()
@@ -129,6 +134,7 @@ func (b *Broker) foundLogs() (map[model.TopicPartition]metadata.Found, bool) {
 	return found, clean
 }
 
+// dirOf falls back on the directory of the metadata log, which holds no partitions but may be scanned for them.
 func (b *Broker) dirOf(path string) *disk.Dir {
 	for _, d := range b.dirs {
 		if d.Path == path {
@@ -138,6 +144,7 @@ func (b *Broker) dirOf(path string) *disk.Dir {
 	return b.metadataDir
 }
 
+// spawnController makes the quorum's actor and gives it the rules for configurations, which cluster/ does not know.
 func (b *Broker) spawnController(loaded *configs.Loaded) {
 	deps := controller.Deps{
 		Config: b.cfg, ClusterID: b.identity.clusterID, Clock: b.clock, Dir: b.metadataDir, Log: b.log, Source: b.source,
@@ -146,6 +153,8 @@ func (b *Broker) spawnController(loaded *configs.Loaded) {
 	b.refs.controller = b.system.Spawn("controller", kit.Props{Kind: "controller", New: func() kit.Behavior { return controller.New(deps) }})
 }
 
+// spawnLifecycle makes the actors that speak for this broker to the controller. They share the broker epoch by an atomic
+// number: each of their requests must carry the present one.
 func (b *Broker) spawnLifecycle(serving func()) {
 	b.lifecycle = &lifecycleState{id: b.cfg.NodeID}
 	registration := b.registrationRequest()

@@ -8,6 +8,7 @@ import (
 
 // openConsole serves the admin port from early on, so that a long recovery can be watched.
 func (b *Broker) openConsole() {
+	// No admin.address is configured.
 	if b.adminSocket == nil {
 		return
 	}
@@ -19,12 +20,14 @@ func (b *Broker) openConsole() {
 	go b.admin.Serve()
 }
 
+// closeConsole comes last in a stop, which can be watched until then.
 func (b *Broker) closeConsole() {
 	if b.admin != nil {
 		_ = b.admin.Close() // cuts off whoever still watches
 	}
 }
 
+// state is Kafka's BrokerState, by what has come first: a stop overrides everything else.
 func (b *Broker) state() console.State {
 	switch stop := b.stopping.Load(); {
 	case stop != 0:

@@ -75,6 +75,7 @@ func New(d Deps) *Actor {
 	}
 }
 
+// newTerm knows nothing yet: requests that come before the files were read wait.
 func (a *Actor) newTerm() *term {
 	d := a.deps
 	return &term{
@@ -83,6 +84,7 @@ func (a *Actor) newTerm() *term {
 	}
 }
 
+// newMachine makes a machine from the configuration; it holds no state of the cluster until it leads.
 func newMachine(d Deps, kraftVersion int16) *controller.Machine {
 	return controller.New(controller.Options{
 		NodeID: d.Config.NodeID, ClusterID: d.ClusterID, Random: rand.Reader, Rules: d.Rules,
@@ -230,6 +232,8 @@ func (a *Actor) fail(ctx *kit.Context, err error) {
 	ctx.After(restFor, &reloadDue{})
 }
 
+// loaded takes up what the files held. A node that never served ends on an error, since the operator is watching its
+// start; one that has served tries again, because the disk may have been full for a moment.
 func (a *Actor) loaded(ctx *kit.Context, m *loadDone) {
 	switch {
 	case m.term != a.term:
@@ -265,27 +269,30 @@ func (a *Actor) request(ctx *kit.Context, r *Request) {
 	}
 	a.lastToken++
 	a.requests[a.lastToken] = r
-	a.effects(ctx, a.machine.Handle(a.at(ctx), a.lastToken, r.Body))
+	a.effects(a.machine.Handle(a.at(ctx), a.lastToken, r.Body))
 }
 
+// at is when and where the machine decides: the time, and the offset that its next record will have.
 func (a *Actor) at(ctx *kit.Context) controller.At {
 	return controller.At{Time: ctx.Now(), Next: a.raft.End()}
 }
 
 // effects proposes what the machine wants appended and gives the replies that need not wait for it.
-func (a *Actor) effects(_ *kit.Context, e controller.Effects) {
+func (a *Actor) effects(e controller.Effects) {
 	if len(e.Append) > 0 {
 		base, err := a.raft.Propose(e.Append, e.Level)
 		if err != nil {
 			a.deps.Log.Warn("metadata change not taken", "err", err)
 			a.answer(a.machine.Refused())
 		} else {
+			// From here on the reply waits for the records to be committed and applied.
 			a.machine.Appended(base)
 		}
 	}
 	a.answer(e.Replies)
 }
 
+// answer gives each reply once: a request that was failed meanwhile is not in the map any more.
 func (a *Actor) answer(replies []controller.Reply) {
 	for _, r := range replies {
 		if req := a.requests[r.Token]; req != nil {
@@ -295,11 +302,12 @@ func (a *Actor) answer(replies []controller.Reply) {
 	}
 }
 
+// tick goes on whether or not this node leads: the checkpoint is every node's own.
 func (a *Actor) tick(ctx *kit.Context) {
 	ctx.After(tickEvery, &due{a.term})
 	if a.machine.Leading() {
 		e, _ := a.machine.Tick(a.at(ctx))
-		a.effects(ctx, e)
+		a.effects(e)
 	}
 	a.considerCheckpoint(ctx)
 }

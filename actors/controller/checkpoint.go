@@ -18,6 +18,7 @@ type checkpointing struct {
 	last model.Offset
 }
 
+// checkpointed says how the writing went; term tells whether it still matters.
 type checkpointed struct {
 	term     *term
 	boundary quorum.Boundary
@@ -29,10 +30,12 @@ func (*checkpointed) MessageKind() string { return "controller.checkpointed" }
 // considerCheckpoint sums the log up when it has grown enough.
 func (a *Actor) considerCheckpoint(ctx *kit.Context) {
 	m := a.deps.Config.Metadata
+	// Never within a transaction (KIP-868): an image holds half of it then.
 	policy := quorum.CheckpointPolicy{BytesMax: m.SnapshotBytes, AgeMax: m.SnapshotInterval}
 	if a.raft == nil || a.checkpoint.running || a.editor.InTransaction() || !policy.Due(a.growth, ctx.Now()) {
 		return
 	}
+	// An image does not change, so the lane can write it out while the controller goes on.
 	img := a.applied
 	c := quorum.Checkpoint{
 		Boundary:     quorum.Boundary{End: img.Offset + 1, Epoch: img.Epoch, Voters: a.raft.Voters()},
@@ -47,12 +50,15 @@ func (a *Actor) considerCheckpoint(ctx *kit.Context) {
 			if err := a.store.writeCheckpoint(c, img); err != nil {
 				return err
 			}
+			// The one before stays as long as the new one might turn out to be damaged.
 			return a.store.removeCheckpoints(before)
 		},
 		Done: func(err error) { self.Send(&checkpointed{now, c.Boundary, err}) },
 	})
 }
 
+// checkpointDone shortens the log to the checkpoint before the new one, so that a follower that is a little behind need
+// not load a checkpoint. A failure costs disk space and a longer start, never data, and the next one is tried when due.
 func (a *Actor) checkpointDone(ctx *kit.Context, m *checkpointed) {
 	if m.term != a.term || a.ended {
 		return
@@ -89,6 +95,7 @@ type keptUp struct {
 
 func (*keptUp) MessageKind() string { return "controller.kept-up" }
 
+// keptUp takes note of the job and goes on with what has become due meanwhile.
 func (a *Actor) keptUp(ctx *kit.Context, m *keptUp) {
 	if m.log != a.log {
 		return

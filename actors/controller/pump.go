@@ -28,7 +28,8 @@ type written struct {
 
 func (*written) MessageKind() string { return "controller.written" }
 
-// pump runs the quorum's effects until there are none.
+// pump runs the quorum's effects until there are none: what was applied may make the machine propose more. Appends are
+// only gathered here, so that all of one pass share a write and a sync.
 func (a *Actor) pump(ctx *kit.Context) {
 	if a.raft == nil {
 		return
@@ -43,6 +44,8 @@ func (a *Actor) pump(ctx *kit.Context) {
 			break
 		}
 		a.waiting = append(a.waiting, e.Appends...)
+		// Who has lost the leadership answers what it took at once. Its records may still be committed by the next leader, so the
+		// answer can only be one that makes the client look again.
 		if l := e.Leadership; l != nil && !l.Self && a.machine.Leading() {
 			a.answer(a.machine.Resign())
 		}
@@ -53,7 +56,7 @@ func (a *Actor) pump(ctx *kit.Context) {
 	a.write(ctx)
 }
 
-// write starts the next round when none is under way.
+// write starts the next round when none is under way: rounds do not overlap, so raft hears of them in the order of its log.
 func (a *Actor) write(ctx *kit.Context) {
 	for a.writing == nil && len(a.waiting) > 0 {
 		r := &round{appends: a.waiting}
@@ -61,12 +64,14 @@ func (a *Actor) write(ctx *kit.Context) {
 		var hard *quorum.HardState
 		for _, ap := range r.appends {
 			if ap.Hard != nil {
+				// The latest one covers those before it.
 				hard = ap.Hard
 			}
 			if !a.stage(ctx, r, ap) {
 				return
 			}
 		}
+		// Nothing to make durable: only messages wait for this append.
 		if hard == nil && len(r.jobs) == 0 {
 			a.finish(r)
 			continue
@@ -89,6 +94,7 @@ func (a *Actor) write(ctx *kit.Context) {
 func (a *Actor) stage(ctx *kit.Context, r *round, ap *quorum.Append) bool {
 	for _, v := range ap.Batches {
 		_, job, err := a.log.Stage(v, partitionlog.StageOptions{
+			// The batches carry the leader's time, and every node's log must be the same to the byte.
 			NowMs: v.MaxTimestamp(), LeaderEpoch: v.LeaderEpoch(), Origin: partitionlog.FromLeader,
 		})
 		if err != nil {
@@ -100,6 +106,7 @@ func (a *Actor) stage(ctx *kit.Context, r *round, ap *quorum.Append) bool {
 	return true
 }
 
+// onLane runs a step of a round on the metadata lane. The answer carries the round, and is dropped when the term is over.
 func (a *Actor) onLane(ctx *kit.Context, r *round, name string, do func() error) {
 	self, cause := ctx.Self(), ctx.Cause()
 	ctx.Send(a.deps.Dir.Lane(disk.Metadata), &disk.Task{
@@ -135,11 +142,13 @@ func (a *Actor) wrote(ctx *kit.Context, m *written) {
 	}
 	a.writing = nil
 	a.finish(r)
+	// Work that a roll has brought goes behind the round: raft does not wait for it.
 	for _, job := range a.log.Background(ctx.Now().UnixMilli()) {
 		a.background(ctx, job)
 	}
 }
 
+// finish tells raft, append by append, what now is durable.
 func (a *Actor) finish(r *round) {
 	for _, ap := range r.appends {
 		a.raft.Appended(ap)
@@ -169,8 +178,10 @@ func (a *Actor) apply(ctx *kit.Context, entries []quorum.Entry) {
 		}
 	}
 	last := entries[len(entries)-1]
+	// What is committed is what readers of the log may see.
 	a.log.SetHighWatermark(last.Offset + 1)
 	next, delta := a.editor.Publish()
+	// A leader acts from its own LEADER_CHANGE record on: everything of earlier epochs stands before it (KIP-595).
 	if l := a.raft.Leadership(); l.Self && led == l.Epoch {
 		a.lead(ctx, l.Epoch, next)
 	}
@@ -185,7 +196,8 @@ func (a *Actor) apply(ctx *kit.Context, entries []quorum.Entry) {
 // lead makes the controller active: everything that was committed before is applied now.
 func (a *Actor) lead(ctx *kit.Context, epoch model.LeaderEpoch, committed *image.Image) {
 	a.complete = true
-	a.effects(ctx, a.machine.Lead(a.at(ctx), epoch, committed, a.editor.InTransaction()))
+	a.effects(a.machine.Lead(a.at(ctx), epoch, committed, a.editor.InTransaction()))
+	// They came while nobody led, and are taken as if they came now.
 	early := a.early
 	a.early = nil
 	for _, r := range early {

@@ -52,6 +52,7 @@ func (s *store) load(o quorum.Options, first quorum.Checkpoint, clusterID string
 		return nil, err
 	}
 	log, report, err := partitionlog.Open(s.env, s.path, metadataTopic, s.cfg, partitionlog.OpenParams{
+		// What the checkpoint holds is not needed any more; all behind it is checked batch by batch.
 		RecoveryPoint: from.End, HighWatermark: from.End, LogStart: model.NoOffset, TopicID: metadataTopicID,
 	})
 	if err != nil {
@@ -73,6 +74,7 @@ func (s *store) load(o quorum.Options, first quorum.Checkpoint, clusterID string
 	if err := s.each(log.View(), from.End, r.Add); err != nil {
 		return nil, err
 	}
+	// After the log: a vote or term that is lost is worse than a log that is, so it must be whole or the start fails.
 	hard, err := s.hardState()
 	if err != nil {
 		return nil, err
@@ -119,6 +121,7 @@ func (s *store) latestCheckpoint(empty *image.Image, first quorum.Checkpoint) (q
 	return first, empty, nil
 }
 
+// readCheckpoint reads a file whole: header, records, footer (KIP-630). A missing footer is ErrTruncated.
 func (s *store) readCheckpoint(name string, end model.Offset, epoch model.LeaderEpoch, empty *image.Image) (quorum.Checkpoint, *image.Image, error) {
 	data, err := s.readFile(name)
 	if err != nil {
@@ -144,6 +147,7 @@ func (s *store) readCheckpoint(name string, end model.Offset, epoch model.Leader
 	if err := r.Done(); err != nil {
 		return quorum.Checkpoint{}, nil, err
 	}
+	// The image stands where the checkpoint ends, though its last record may be older.
 	if end > 0 {
 		e.Skip(end-1, epoch)
 	}
@@ -151,6 +155,7 @@ func (s *store) readCheckpoint(name string, end model.Offset, epoch model.Leader
 	return r.Checkpoint, img, nil
 }
 
+// readFile reads a whole file; checkpoints are as large as the metadata, which is in memory anyway.
 func (s *store) readFile(name string) (data []byte, err error) {
 	f, err := s.env.FS.Open(filepath.Join(s.path, name), os.O_RDONLY, 0)
 	if err != nil {
@@ -199,6 +204,7 @@ func (s *store) removeCheckpoints(before model.Offset) error {
 
 // each walks the batches of the log from an offset on.
 func (s *store) each(v *partitionlog.View, from model.Offset, do func(batch.View) error) error {
+	// Bounds the memory of a start, whatever the log's length.
 	const step = 1 << 20
 	for from < v.LogEnd {
 		region, err := v.Read(from, v.LogEnd, step, true)
@@ -235,6 +241,7 @@ func (s *store) each(v *partitionlog.View, from model.Offset, do func(batch.View
 	return nil
 }
 
+// hardState reads quorum-state; a node that has none never voted.
 func (s *store) hardState() (quorum.HardState, error) {
 	q, ok, err := checkpoint.ReadQuorumState(s.env.FS, filepath.Join(s.path, checkpoint.QuorumFile))
 	if err != nil || !ok {
@@ -245,6 +252,8 @@ func (s *store) hardState() (quorum.HardState, error) {
 	}, nil
 }
 
+// writeHardState replaces quorum-state, synced before it returns. Voters stand in it only with kraft.version 0; later they
+// are records of the log (KIP-853).
 func (s *store) writeHardState(h quorum.HardState, kraftVersion int16, voters []batch.Voter) error {
 	q := checkpoint.QuorumState{
 		Version: kraftVersion, LeaderID: h.Leader, LeaderEpoch: h.Epoch, VotedID: h.Voted.ID, VotedDirectoryID: h.Voted.Directory,

@@ -2,6 +2,7 @@ package kit_test
 
 import (
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -115,26 +116,32 @@ func BenchmarkIdleActors(b *testing.B) {
 	const actors = 10_000
 	for b.Loop() {
 		var before, after runtime.MemStats
+		var started sync.WaitGroup
+		started.Add(1 + actors)
 		sys := kit.NewSystem(kit.Options{})
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		top := sys.Spawn("top", kit.Props{Kind: "top", New: func() kit.Behavior { return &nursery{actors} }})
-		for len(sys.Tree()) <= actors {
-			time.Sleep(time.Millisecond)
-		}
+		sys.Spawn("top", kit.Props{Kind: "top", New: func() kit.Behavior { return &nursery{actors, &started} }})
+		started.Wait()
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/actors, "B/actor")
-		<-sys.Stop(top)
+		if err := sys.Shutdown(b.Context()); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
-type nursery struct{ n int }
+type nursery struct {
+	n       int
+	started *sync.WaitGroup
+}
 
 func (p *nursery) Start(ctx *kit.Context) {
 	for i := range p.n {
-		ctx.Spawn(string(rune('a'+i%26))+time.Duration(i).String(), kit.Props{Kind: "idle", New: func() kit.Behavior { return &nursery{} }})
+		ctx.Spawn(string(rune('a'+i%26))+time.Duration(i).String(), kit.Props{Kind: "idle", New: func() kit.Behavior { return &nursery{0, p.started} }})
 	}
+	p.started.Done()
 }
 
 func (p *nursery) Receive(*kit.Context, kit.Message) {}

@@ -23,6 +23,7 @@ func (c *cell) bury(value any, stack []byte) *PanicError {
 	if failing != nil {
 		err.Message = failing.MessageKind()
 		c.current = nil
+		// A message that was panicked on is handled: it is never given again (K3).
 		c.handled.Store(c.handled.Load() + 1)
 	}
 	c.endSpan()
@@ -87,6 +88,7 @@ func (s *strategy) HandleFailure(_ *actor.ActorSystem, parent actor.Supervisor, 
 	parent.StopChildren(pid)
 }
 
+// giveUp tells the parent that a child is gone for good; at the top there is nobody but the system's owner.
 func (s *strategy) giveUp(c *cell, err *PanicError) {
 	switch {
 	case c.parent == nil:
@@ -110,6 +112,7 @@ func (c *cell) nextRestart(now time.Time) (time.Duration, bool) {
 	return wait, ok && !c.asked
 }
 
+// restartAfter keeps the timer where a stop finds it: an actor that is stopped must not come back.
 func (c *cell) restartAfter(wait time.Duration, f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

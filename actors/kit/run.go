@@ -29,6 +29,7 @@ func (c *cell) run() {
 		case idle:
 			return
 		case yielded:
+			// A test decides who goes on; otherwise the goroutine keeps the actor and only lets others run.
 			if _, stepwise := c.dispatcher.(*Deterministic); stepwise {
 				c.dispatcher.Schedule(c.process)
 				return
@@ -39,6 +40,7 @@ func (c *cell) run() {
 	}
 }
 
+// pass works through orders and messages until there are none or the turn ends. It is where panics of behaviors end up.
 func (c *cell) pass() (o outcome) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -46,6 +48,7 @@ func (c *cell) pass() (o outcome) {
 			o = crashed
 		}
 	}()
+	// A turn bounds what one actor handles before it lets others run.
 	for turn := c.dispatcher.Throughput(); turn > 0; {
 		switch {
 		case c.pending.Load() > 0:
@@ -80,6 +83,7 @@ func (c *cell) swap() bool {
 		c.shrink()
 		return false
 	}
+	// The two slices change places, so a busy mailbox allocates nothing.
 	c.batch, c.queue = c.queue, c.batch[:0]
 	c.next = 0
 	c.swaps++
@@ -100,6 +104,7 @@ func (c *cell) shrink() {
 	}
 }
 
+// nextOrder takes the oldest order; the cleared slot lets it be collected.
 func (c *cell) nextOrder() any {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -140,6 +145,7 @@ func (c *cell) setSuspended(v bool) {
 	c.suspended = v
 }
 
+// setPhase never goes back (K9).
 func (c *cell) setPhase(p phase) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

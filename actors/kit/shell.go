@@ -18,6 +18,7 @@ func (s shell) Receive(pc actor.Context) {
 		s.deliverBatch()
 	case *actor.Started:
 		s.begin(pc)
+	// Protoactor watches children by itself and says so in this message.
 	case *actor.Terminated:
 		s.childGone(m.Who.Id)
 	case *actor.Stopping:
@@ -28,6 +29,7 @@ func (s shell) Receive(pc actor.Context) {
 	}
 }
 
+// begin makes a new instance: a restart keeps the cell and nothing of the behavior.
 func (c *cell) begin(pc actor.Context) {
 	c.age++
 	c.drained, c.leaving = false, false
@@ -43,6 +45,7 @@ func (c *cell) begin(pc actor.Context) {
 func (c *cell) deliverBatch() {
 	for turn := c.dispatcher.Throughput(); turn > 0 && c.next < len(c.batch); turn-- {
 		e := c.batch[c.next]
+		// The batch is used again; what was handled must not stay reachable through it.
 		c.batch[c.next] = entry{}
 		c.next++
 		c.open = true
@@ -55,6 +58,7 @@ func (c *cell) deliverBatch() {
 		c.current = nil
 		c.handled.Store(c.handled.Load() + 1)
 		c.leaveWhenDrained()
+		// An order of protoactor's (stop, restart, suspend) comes before the next message.
 		if c.pending.Load() > 0 {
 			break
 		}
@@ -65,17 +69,20 @@ func (c *cell) deliverBatch() {
 	}
 }
 
+// receive hands over one message, or acts on those that are the kit's own.
 func (c *cell) receive(e entry) {
 	if s, ok := e.msg.(Sized); ok {
 		c.bytes.Add(-int64(s.MessageBytes()))
 	}
 	switch m := e.msg.(type) {
+	// A timer that was stopped, or belongs to an earlier incarnation, may be in the mailbox already.
 	case *Timer:
 		if !c.ctx.due(m) {
 			return
 		}
 		e.msg = m.msg
 	case *notice:
+		// What an earlier incarnation watched for does not concern this one.
 		if m.age == c.age {
 			c.behavior.Receive(c.ctx, m.Message)
 		}
@@ -93,6 +100,7 @@ func (c *cell) receive(e entry) {
 	c.behavior.Receive(c.ctx, e.msg)
 }
 
+// endBatch tells the behavior that it has seen all of one swap, once, and only if it was given something.
 func (c *cell) endBatch() {
 	if !c.open {
 		return
@@ -103,6 +111,7 @@ func (c *cell) endBatch() {
 	}
 }
 
+// beginDrain asks the behavior to come to an end; one that has nothing to finish is drained already.
 func (c *cell) beginDrain() {
 	if b, ok := c.behavior.(Drainer); ok {
 		b.Drain(c.ctx)
@@ -128,6 +137,7 @@ func (c *cell) leaveWhenDrained() {
 	}
 }
 
+// childGone goes on with the stop when the last child has ended.
 func (c *cell) childGone(name string) {
 	delete(c.children, name)
 	if c.leaving && len(c.children) == 0 {
@@ -135,6 +145,7 @@ func (c *cell) childGone(name string) {
 	}
 }
 
+// sayStopped is the last call on the behavior; afterwards its context refuses everything.
 func (c *cell) sayStopped() {
 	b, ok := c.behavior.(Stopper)
 	ctx := c.ctx

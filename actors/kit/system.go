@@ -104,10 +104,10 @@ func (s *System) Find(name string) (Ref, bool) {
 	return Ref{c}, ok
 }
 
-// Trace is the system's tracer.
+// Trace gives what records the messages of all actors: the console reads spans from it and sets what is sampled.
 func (s *System) Trace() *trace.Tracer { return s.tracer }
 
-// Clock is the system's clock.
+// Clock gives the time that timers and restarts go by; in tests it stands still.
 func (s *System) Clock() clock.Clock { return s.clock }
 
 func (s *System) spawn(parent *cell, path, name string, p Props) Ref {

@@ -73,6 +73,7 @@ func (s *System) DeadLetters() uint64 {
 	return n
 }
 
+// living copies the cells, so that their own locks are taken without the system's.
 func (s *System) living() []*cell {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,6 +84,7 @@ func (s *System) living() []*cell {
 	return cells
 }
 
+// info reads counters that the owner may be moving: depth can be off by the message in hand.
 func (c *cell) info() ActorInfo {
 	c.mu.Lock()
 	defer c.mu.Unlock()

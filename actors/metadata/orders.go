@@ -35,6 +35,7 @@ func (a *applier) order(ctx *kit.Context, m *Apply) {
 	}
 }
 
+// topic orders each partition that changed, by whether this broker is among its replicas and has a log of it.
 func (a *applier) topic(ctx *kit.Context, i *image.Image, t image.TopicDelta) {
 	cfg := a.config(i, t.After.Name)
 	for n, p := range t.Partitions() {
@@ -45,6 +46,7 @@ func (a *applier) topic(ctx *kit.Context, i *image.Image, t image.TopicDelta) {
 		case at < 0 && h != nil:
 			a.dropReplica(ctx, h)
 		case at < 0:
+		// The same topic: only leadership may have changed. Under another id it was deleted and made again in one step.
 		case h != nil && h.TopicID == t.After.ID:
 			if lead := a.lead(p); lead != nil {
 				a.pass(ctx, h, lead)
@@ -78,6 +80,7 @@ func (a *applier) host(ctx *kit.Context, tp model.TopicPartition, id model.Topic
 		dir = a.place(p.Directories, at)
 	}
 	var opened func(partitionlog.Recovery, error)
+	// A log that was found is claimed once; what is left in found afterwards is nobody's.
 	if old {
 		delete(a.kept.found, tp)
 		a.kept.claimed++
@@ -85,6 +88,7 @@ func (a *applier) host(ctx *kit.Context, tp model.TopicPartition, id model.Topic
 	}
 	h := replica.NewHandle(tp, id, dir, cfg)
 	app, self, cause := a.current, ctx.Self(), ctx.Cause()
+	// Counted before the order is sent: its answer may come at once.
 	app.left++
 	a.deps.Replicas.Put(h)
 	ctx.Send(a.shard(tp), &replica.Host{
@@ -103,6 +107,7 @@ func (a *applier) place(assigned []model.DirectoryID, at int) *disk.Dir {
 			}
 		}
 	}
+	// Kafka's rule, too: directories fill evenly by number of replicas, not by bytes.
 	counts := make(map[*disk.Dir]int, len(a.deps.Dirs))
 	if len(a.deps.Dirs) > 1 {
 		for _, h := range a.deps.Replicas.All() {
@@ -120,6 +125,7 @@ func (a *applier) place(assigned []model.DirectoryID, at int) *disk.Dir {
 	})
 }
 
+// shard finds the supervisor of a partition; it is the same one for the life of the process.
 func (a *applier) shard(tp model.TopicPartition) kit.Ref {
 	return a.deps.Shards[replica.ShardOf(tp, len(a.deps.Shards))]
 }
@@ -127,12 +133,14 @@ func (a *applier) shard(tp model.TopicPartition) kit.Ref {
 func (a *applier) drop(ctx *kit.Context, t *image.Topic) {
 	for n := range t.Partitions {
 		h := a.deps.Replicas.Get(model.TopicPartition{Topic: t.Name, Partition: int32(n)})
+		// One of another id belongs to a topic of the same name that came after.
 		if h != nil && h.TopicID == t.ID {
 			a.dropReplica(ctx, h)
 		}
 	}
 }
 
+// dropReplica takes the replica out of the directory first: from then on requests are told that there is no such partition.
 func (a *applier) dropReplica(ctx *kit.Context, h *replica.Handle) {
 	a.deps.Replicas.Remove(h)
 	ctx.Send(a.shard(h.TP), &replica.Drop{Handle: h, Unique: a.unique()})
