@@ -63,6 +63,10 @@ func TestReadersSeeWholeBatchesWhileTheLogGrowsRollsAndIsCleanedUp(t *testing.T)
 	close(work.in)
 	close(done)
 	readers.Wait()
+	// On a busy machine the last retention under way may have been staged long before the last append.
+	for j := l.Retention(3000); j != nil; j = l.Retention(3000) {
+		l.Done(j, j.Run())
+	}
 	if l.LogStart() == 0 || l.Size() > 180_000 {
 		t.Errorf("the log starts at %d with %d bytes", l.LogStart(), l.Size())
 	}
