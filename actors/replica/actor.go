@@ -31,7 +31,8 @@ type actor struct {
 	log     *partitionlog.Log // nil while it is being opened
 	former  *partitionlog.Log // poisoned; serves readers until the log is open again
 	opening bool              // the lanes are at it
-	resting bool              // the disk is full: it is tried again in a while
+	resting bool              // the disk is left alone: it is tried again in a while
+	rests   int               // in a row
 
 	stalled     []*Append           // came while the log was being opened
 	appends     []*partitionlog.Job // staged in this batch of messages
@@ -59,7 +60,7 @@ func (a *actor) Start(ctx *kit.Context) {
 		a.kept.fresh = false
 		a.adopt(ctx, partitionlog.New(h.Dir.Env, logDir(h), h.TP, h.Config().Log, h.TopicID))
 		a.run(ctx, a.log.Create())
-	} else if a.kept.offline() == kerr.None {
+	} else if h.Dir.Err() == nil {
 		a.open(ctx)
 	}
 	a.EndBatch(ctx)
@@ -137,6 +138,11 @@ func (a *actor) Stopped(*kit.Context) { a.dismiss() }
 
 func (a *actor) dismiss() {
 	a.goOffline()
+	for i, w := range a.answers {
+		if w.Result.Code == kerr.None { // what it would find is not published
+			a.answers[i] = w.failed(kerr.NotLeaderOrFollower)
+		}
+	}
 	a.answers = append(a.answers, a.machine.Resign().Answers...)
 	a.answer()
 	for _, m := range a.stalled {

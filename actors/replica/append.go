@@ -16,7 +16,7 @@ func (a *actor) append(ctx *kit.Context, m *Append) {
 	res := AppendResult{BaseOffset: model.NoOffset, LogAppendTime: -1, LogStart: model.NoOffset, LeaderEpoch: epoch}
 	w := Wait{Deadline: m.Deadline, Result: res, Sink: m.Sink, Index: m.Index}
 	if code := a.unavailable(); code != kerr.None {
-		a.answers = append(a.answers, w.failed(code))
+		a.answers = append(a.answers, w.refused(code))
 		return
 	}
 	if a.log == nil {
@@ -24,7 +24,11 @@ func (a *actor) append(ctx *kit.Context, m *Append) {
 		return
 	}
 	if code := a.machine.Admit(m.AllAcks); code != kerr.None {
-		a.answers = append(a.answers, w.failed(code))
+		a.answers = append(a.answers, w.refused(code))
+		return
+	}
+	if m.Coordinator && m.Base != a.log.StagedEnd() {
+		a.answers = append(a.answers, w.failed(kerr.UnknownServerError))
 		return
 	}
 	now := ctx.Now().UnixMilli()
@@ -51,14 +55,17 @@ func (a *actor) unavailable() kerr.Code {
 	switch {
 	case a.kept.ending.asked():
 		return kerr.NotLeaderOrFollower
-	case a.resting:
+	case a.resting || a.kept.handle.Dir.Err() != nil:
 		return kerr.KafkaStorageError
 	}
-	return a.kept.offline()
+	return kerr.None
 }
 
 // origin tells the log which rules the producer's client keeps (KIP-890).
 func (m *Append) origin() partitionlog.Origin {
+	if m.Coordinator {
+		return partitionlog.FromCoordinator
+	}
 	if m.Version >= 12 {
 		return partitionlog.FromClientV2
 	}
@@ -73,7 +80,7 @@ func (a *actor) refuse(w Wait, err error) {
 	if code == kerr.UnknownServerError {
 		a.deps.Log.Error("append failed", "partition", a.kept.handle.TP.String(), "err", err)
 	}
-	w = w.failed(code)
+	w = w.refused(code)
 	w.Result.Message = message
 	a.answers = append(a.answers, w)
 }

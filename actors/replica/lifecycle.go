@@ -107,11 +107,10 @@ func (a *actor) opened(ctx *kit.Context, m *opened) {
 func (a *actor) openFailed(ctx *kit.Context, err error) {
 	h := a.kept.handle
 	a.deps.Log.Error("log could not be opened", "partition", h.TP.String(), "dir", h.Dir.Path, "err", err)
-	if h.Dir.Err() == nil && partitionlog.Passes(err) {
+	if h.Dir.Err() == nil {
 		a.rest(ctx)
 		return
 	}
-	a.kept.failed = err
 	a.goOffline()
 	a.failStalled(kerr.KafkaStorageError)
 }
@@ -119,7 +118,7 @@ func (a *actor) openFailed(ctx *kit.Context, err error) {
 // adopt takes a log that is ready and resumes the last order.
 func (a *actor) adopt(ctx *kit.Context, log *partitionlog.Log) {
 	a.log = log
-	a.changed = true
+	a.changed, a.rests = true, 0
 	for _, job := range log.Background(ctx.Now().UnixMilli()) {
 		a.run(ctx, job)
 	}
@@ -141,6 +140,7 @@ func (a *actor) adopt(ctx *kit.Context, log *partitionlog.Log) {
 func (a *actor) giveUpLog(ctx *kit.Context, err error) {
 	h := a.kept.handle
 	a.deps.Log.Error("log is opened anew after a failed write", "partition", h.TP.String(), "err", err)
+	a.publish() // for those who are about to be told of success
 	for _, w := range a.machine.Resign().Answers {
 		a.answers = append(a.answers, w.failed(kerr.KafkaStorageError))
 	}
@@ -157,19 +157,26 @@ func (a *actor) giveUpLog(ctx *kit.Context, err error) {
 	}
 }
 
-// restFor is how long a full disk is left alone; producers are refused meanwhile.
-const restFor = time.Second
+// restFor is how long a full disk is left alone at first; producers are refused meanwhile. A log that cannot be opened
+// for another reason is tried again too, at most once in restMost: an operator may put it right.
+const (
+	restFor  = time.Second
+	restMost = time.Minute
+)
 
 func (a *actor) rest(ctx *kit.Context) {
 	a.resting = true
 	a.failStalled(kerr.KafkaStorageError)
-	ctx.After(restFor, &reopenDue{})
+	ctx.After(min(restFor<<a.rests, restMost), &reopenDue{})
+	if restFor<<a.rests < restMost {
+		a.rests++
+	}
 }
 
 func (a *actor) failStalled(code kerr.Code) {
 	for _, m := range a.stalled {
 		w := Wait{Sink: m.Sink, Index: m.Index}
-		a.answers = append(a.answers, w.failed(code))
+		a.answers = append(a.answers, w.refused(code))
 	}
 	a.stalled = nil
 }

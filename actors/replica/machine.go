@@ -181,6 +181,13 @@ func (m *Machine) sentAway(w Wait, code kerr.Code) Wait {
 	return w
 }
 
+// refused answers an append of which nothing is staged.
+func (w Wait) refused(code kerr.Code) Wait {
+	w = w.failed(code)
+	w.Result.Refused = true
+	return w
+}
+
 func (w Wait) failed(code kerr.Code) Wait {
 	w.Result = AppendResult{
 		Code: code, BaseOffset: model.NoOffset, LogAppendTime: -1, LogStart: model.NoOffset,

@@ -22,6 +22,10 @@ type Append struct {
 	Deadline time.Time // of the wait for the high watermark
 	Sink     AppendSink
 	Index    int // the sink's name for this batch
+	// Coordinator marks a batch of the coordinator whose state this partition holds, which has counted on Base as the
+	// batch's offset. At any other the batch is answered as uncertain: the log has what the coordinator does not know.
+	Coordinator bool
+	Base        model.Offset
 
 	taken bool // the machine has it: a panic is answered by the instance that had it
 }
@@ -41,6 +45,8 @@ type AppendResult struct {
 	LeaderEpoch   model.LeaderEpoch
 	// BytesHeld says that the batch may still be read by a disk lane: the answer comes before the write's end.
 	BytesHeld bool
+	// Refused says beside an error that nothing of the batch is in the log, nor will be.
+	Refused bool
 }
 
 // Watch asks to be told when committed data appears beyond what the watcher has seen.
@@ -149,7 +155,7 @@ func (m *Append) Fail(error) {
 	if m.taken {
 		return
 	}
-	m.Sink.AppendDone(m.Index, AppendResult{Code: kerr.NotLeaderOrFollower, BaseOffset: model.NoOffset, LogAppendTime: -1, LogStart: model.NoOffset})
+	m.Sink.AppendDone(m.Index, AppendResult{Code: kerr.NotLeaderOrFollower, BaseOffset: model.NoOffset, LogAppendTime: -1, LogStart: model.NoOffset, Refused: true})
 }
 
 // Fail wakes the watcher, which then finds the replica gone.

@@ -60,6 +60,7 @@ type (
 	unlinkDue struct {
 		handle *Handle
 		path   string
+		delay  time.Duration
 	}
 )
 

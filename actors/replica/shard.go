@@ -20,6 +20,7 @@ type shard struct {
 // roster is what outlives the instances of a shard; its goroutine's alone.
 type roster struct {
 	hosted  map[model.TopicPartition]*hosted
+	unlinks map[string]*unlinkDue // directories of deleted logs, by path
 	closing *CloseAll
 	open    int // logs that are not closed yet
 	failed  int
@@ -38,7 +39,7 @@ type hosted struct {
 
 // NewShard makes a shard that is the same in all its incarnations.
 func NewShard(deps *Deps, pace Pace) kit.Props {
-	r := &roster{hosted: map[model.TopicPartition]*hosted{}}
+	r := &roster{hosted: map[model.TopicPartition]*hosted{}, unlinks: map[string]*unlinkDue{}}
 	return kit.Props{Kind: "shard", New: func() kit.Behavior { return &shard{deps: deps, pace: pace, roster: r} }}
 }
 
@@ -48,6 +49,9 @@ func (s *shard) Start(ctx *kit.Context) {
 	ctx.After(s.pace.Producers, &maintainDue{Maintain{Producers: true}})
 	if ctx.Incarnation() == 1 {
 		return
+	}
+	for _, m := range s.roster.unlinks {
+		ctx.After(m.delay, m)
 	}
 	for _, h := range s.roster.hosted {
 		switch {
@@ -167,8 +171,9 @@ func (s *shard) drop(ctx *kit.Context, m *Drop) {
 func (s *shard) removed(ctx *kit.Context, m *removed) {
 	h := s.roster.hosted[m.handle.TP]
 	if m.removal.Err == nil {
-		delay := time.Duration(m.handle.Config().Log.FileDeleteDelayMs) * time.Millisecond
-		ctx.After(delay, &unlinkDue{m.handle, m.removal.Path})
+		due := &unlinkDue{m.handle, m.removal.Path, time.Duration(m.handle.Config().Log.FileDeleteDelayMs) * time.Millisecond}
+		s.roster.unlinks[due.path] = due
+		ctx.After(due.delay, due)
 		return
 	}
 	if h == nil || h.kept.handle != m.handle || h.clearing {
@@ -184,6 +189,7 @@ func (s *shard) clear(ctx *kit.Context, h *Handle) {
 }
 
 func (s *shard) unlink(ctx *kit.Context, m *unlinkDue) {
+	delete(s.roster.unlinks, m.path)
 	s.removeFiles(ctx, m.handle, m.path, func() {})
 }
 

@@ -3,7 +3,6 @@ package replica
 import (
 	"slices"
 
-	"troupe/codec/kerr"
 	"troupe/internal/model"
 	"troupe/partitionlog"
 )
@@ -20,10 +19,8 @@ type durable struct {
 	logStart      model.Offset
 	clean         bool
 	// worked is true once jobs of a log may be on their way: they must have ended before the log is opened anew.
-	worked bool
-	opened func(partitionlog.Recovery, error) // told of the first opening; nil afterwards
-	// failed is why the log could not be opened; it is not tried again until the broker restarts.
-	failed  error
+	worked  bool
+	opened  func(partitionlog.Recovery, error) // told of the first opening; nil afterwards
 	watches []watch
 	ending  ending
 }
@@ -54,14 +51,6 @@ func (d *durable) settle(err error) {
 		d.ending.close.Done(err)
 	}
 	d.ending = ending{}
-}
-
-// offline tells why nothing can be written here until the broker is restarted.
-func (d *durable) offline() kerr.Code {
-	if d.failed != nil || d.handle.Dir.Err() != nil {
-		return kerr.KafkaStorageError
-	}
-	return kerr.None
 }
 
 type watch struct {

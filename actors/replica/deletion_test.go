@@ -1,0 +1,143 @@
+package replica
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/internal/model"
+	"troupe/internal/vfs"
+	"troupe/partitionlog/checkpoint"
+)
+
+// A topic is deleted in the middle of appends and made again at once under its name, in any order of events; now and
+// then the replica or its shard panics.
+func TestATopicThatComesBackStartsEmpty(t *testing.T) {
+	for seed := range uint64(200) {
+		if !t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { deletedAndMade(t, seed) }) {
+			return
+		}
+	}
+}
+
+func deletedAndMade(t *testing.T, seed uint64) {
+	w := newWorld(t, seed)
+	random := rand.New(rand.NewPCG(seed, 3))
+	h := w.host(1, true, config())
+	for id := byte(2); id < 6; id++ {
+		s := w.sink(h)
+		s.quiet = true
+		for range random.IntN(6) {
+			s.append(true, time.Hour)
+			w.order.Run(random.IntN(10))
+		}
+		if random.IntN(3) == 0 {
+			w.strike(random)
+		}
+		w.shard.Send(&Drop{Handle: h, Unique: model.UUID{id}})
+		w.order.Run(random.IntN(10))
+		next := w.host(id, true, config())
+		late := w.sink(h) // sent to the topic that is going
+		late.quiet = true
+		late.append(true, time.Hour)
+		w.run()
+		w.clock.Advance(3 * time.Second)
+		w.run()
+		for _, one := range []*sink{s, late} {
+			for i := range one.values {
+				if len(one.answers[i]) != 1 {
+					t.Errorf("append %d to a deleted topic was answered %d times", i, len(one.answers[i]))
+				}
+			}
+		}
+		h = next
+	}
+	s := w.sink(h)
+	s.quiet = true
+	w.recover(s)
+	if v := h.View(); int(v.LogEnd) > len(s.values) {
+		t.Errorf("the new topic's log ends at %d after %d appends", v.LogEnd, len(s.values))
+	}
+	s.settled()
+	w.clock.Advance(time.Hour)
+	w.run()
+	entries, err := w.fs.ReadDir("/data")
+	if err != nil || len(entries) != 1 || entries[0].Name() != tp.String() {
+		t.Errorf("the directory holds %v, %v; want one log", entries, err)
+	}
+	if id, err := checkpoint.ReadTopicID(w.fs, "/data/t-0/"+checkpoint.PartitionMetadata); err != nil || id != h.TopicID {
+		t.Errorf("the files are of topic %s, %v", id, err)
+	}
+}
+
+func TestADeletionWaitsForALogThatIsBeingOpened(t *testing.T) {
+	w := newWorld(t, 1)
+	h := w.host(1, true, config())
+	w.run()
+	w.sink(h).append(true, time.Hour)
+	w.run()
+	w.begin()
+	h = w.host(1, false, config())
+	w.shard.Send(&Drop{Handle: h, Unique: model.UUID{1}})
+	next := w.host(2, true, config())
+	w.run()
+	s := w.sink(next)
+	w.events = nil
+	s.append(true, time.Hour)
+	w.run()
+	w.expectEvents("append 0: NONE at 0")
+	s.settled()
+}
+
+func TestFilesOfAnEarlierTopicOfTheNameAreSetAside(t *testing.T) {
+	w := newWorld(t, 1)
+	h := w.host(1, true, config())
+	w.run()
+	w.sink(h).append(true, time.Hour)
+	w.run()
+	w.begin() // the deletion of topic 1 was committed, but not carried out
+	next := w.host(2, false, config())
+	w.run()
+	if v := next.View(); v == nil || v.LogEnd != 0 {
+		t.Fatalf("the new topic begins with %+v", v)
+	}
+	entries, err := w.fs.ReadDir("/data")
+	if err != nil || len(entries) != 2 || !strings.HasSuffix(entries[1].Name(), "-stray") {
+		t.Errorf("the directory holds %v, %v", entries, err)
+	}
+}
+
+func TestACleanCloseAnswersAndLeavesNothingToRecover(t *testing.T) {
+	for seed := range uint64(50) {
+		w := newWorld(t, seed)
+		h := w.host(1, true, config())
+		w.run()
+		s := w.sink(h)
+		for range 5 {
+			s.append(true, time.Hour)
+		}
+		w.order.Run(int(seed) % 20)
+		failed := -1
+		w.shard.Send(&CloseAll{Done: func(n int) { failed = n }})
+		w.run()
+		if failed != 0 {
+			t.Fatalf("seed %d: %d logs were not closed", seed, failed)
+		}
+		writes := 0
+		w.fs.Hook(func(vfs.Call) vfs.Fault { writes++; return vfs.Fault{} })
+		w.begin()
+		again := NewHandle(tp, h.TopicID, w.dir, config())
+		w.shard.Send(&Host{
+			Handle: again, Clean: true, RecoveryPoint: h.RecoveryPoint(), HighWatermark: h.View().HighWatermark, LogStart: 0,
+			Lead: &BecomeLeader{LeaderEpoch: 0, ISR: []model.BrokerID{1}, Replicas: []model.BrokerID{1}}, Done: func() {},
+		})
+		w.run()
+		if writes > 0 || again.View() == nil || again.View().LogEnd != h.View().LogEnd {
+			t.Fatalf("seed %d: opening made %d changes and found %+v", seed, writes, again.View())
+		}
+		s.handle = again
+		s.settled()
+	}
+}
