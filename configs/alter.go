@@ -45,6 +45,7 @@ func (l Layers) AlterTopic(overrides map[string]string, changes []Change) (map[s
 	next := cloned(overrides)
 	for _, c := range changes {
 		key := topicIndex()[c.Key]
+		// Lists are the only values that have parts.
 		if key.Type != List && (c.Op == Append || c.Op == Subtract) {
 			name := map[Op]string{Append: "APPEND", Subtract: "SUBTRACT"}[c.Op]
 			return nil, invalidConfig("Can't %s to key %s because its type is not LIST.", name, c.Key)
@@ -87,6 +88,7 @@ func (l Layers) checkTopic(overrides map[string]string) error {
 			return invalidConfig("%v", err)
 		}
 	}
+	// Only what is in force with the layers below can be in conflict.
 	t, err := l.Topic(overrides)
 	if err != nil {
 		return invalidConfig("%v", err)
@@ -154,6 +156,7 @@ func apply(values map[string]string, c Change, initial string) {
 	}
 }
 
+// cloned gives a map that can be written to; of nil, an empty one.
 func cloned(m map[string]string) map[string]string {
 	if m == nil {
 		return map[string]string{}

@@ -17,6 +17,7 @@ func (l Layers) AlterDefaults(changes []Change) (map[string]string, error) {
 	return l.alter(l.Default, changes, true)
 }
 
+// alter is the two of them: all tells whether the change is for every broker, which some keys do not allow.
 func (l Layers) alter(current map[string]string, changes []Change, all bool) (map[string]string, error) {
 	if err := sensible(changes); err != nil {
 		return nil, err
@@ -60,6 +61,7 @@ func (l Layers) CheckBroker(values map[string]string, all bool) error {
 		return invalidRequest("Cannot update these configs at default cluster level, broker id must be specified: [%s]", bad)
 	}
 	for _, name := range names {
+		// Refused and not let through as a plugin's: the prefix is Kafka's own, and acts there.
 		if base, override := listenerOverride(name); override {
 			return invalidRequest("%s: settings of a single listener are not available; set %s for all of them", name, base)
 		}
@@ -85,6 +87,7 @@ func (l Layers) resolvable(values map[string]string, all bool) error {
 		l.Broker = values
 	}
 	_, err := l.Resolve()
+	// Errors of single values were found above, each with Kafka's text.
 	var bad *SettingError
 	if errors.As(err, &bad) {
 		return invalidRequest("%s=%s: %s", bad.Key, bad.Value, bad.Want)

@@ -17,6 +17,7 @@ func decodeStruct(target reflect.Value, value func(key string) (any, Key, error)
 		field := target.Field(i)
 		name, tagged := target.Type().Field(i).Tag.Lookup("key")
 		if !tagged {
+			// Groups of fields have no key of their own.
 			if field.Kind() == reflect.Struct {
 				if err := decodeStruct(field, value); err != nil {
 					return err
@@ -48,6 +49,7 @@ func assign(field reflect.Value, v any, unit string) {
 	}
 }
 
+// units are those that Kafka's key names end in; a number without one is no duration.
 var units = map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "minutes": time.Minute, "hours": time.Hour}
 
 // duration saturates: Kafka writes "never" as the greatest number of milliseconds.

@@ -10,6 +10,7 @@ import (
 // embeddedDefault is what no file means: one node for one machine, reachable from that machine alone.
 func embeddedDefault() settings {
 	all := settings{}
+	// One broker holds one replica of each internal topic: Kafka's default of three could never be met.
 	for key, value := range map[string]string{
 		"process.roles":                    "broker,controller",
 		"node.id":                          "1",

@@ -16,6 +16,7 @@ type SettingError struct {
 
 func (e *SettingError) Error() string { return fmt.Sprintf("%s=%s: %s", e.Key, e.Value, e.Want) }
 
+// wrong names the value as DescribeConfigs shows it, whichever layer it comes from.
 func (l Layers) wrong(key, format string, args ...any) error {
 	value := ""
 	if v, _, err := l.value(key); err == nil && v != nil {
@@ -31,6 +32,7 @@ func (l Layers) Resolve() (Broker, error) {
 	if err := decode(&b, l.value); err != nil {
 		return Broker{}, err
 	}
+	// In the order of who needs whom: listeners are judged by roles, sessions by nothing else.
 	for _, step := range []func(*Broker) error{l.resolveNode, l.resolveDirs, l.resolveQuorum, l.resolveListeners, l.resolveConnections} {
 		if err := step(&b); err != nil {
 			return Broker{}, err
@@ -45,6 +47,7 @@ func (l Layers) resolveNode(b *Broker) error {
 	if v, _, _ := l.value("node.id"); v == nil {
 		return l.wrong("node.id", "expected the number of this node, at least 0; every node of a cluster has its own")
 	}
+	// The name before KRaft (KIP-500); files that still have both must agree.
 	if old, _ := l.text("broker.id"); old != nil && *old != "-1" && *old != strconv.Itoa(int(b.NodeID)) {
 		return l.wrong("broker.id", "expected the same number as node.id, which is %d", b.NodeID)
 	}
@@ -146,6 +149,7 @@ func (l Layers) checkTopicDefaults() error {
 	return nil
 }
 
+// list and string are for keys that were parsed by decode before, so their errors are known to be nil.
 func (l Layers) list(key string) []string {
 	v, _, _ := l.value(key)
 	list, _ := v.([]string)

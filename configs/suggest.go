@@ -8,6 +8,7 @@ func suggestion(unknown string) string {
 	if behind := topicSynonyms[unknown]; behind != nil {
 		return "; it is a topic's key, and the broker's is " + behind[0].name
 	}
+	// A third of the letters may be wrong; what is further off is another key.
 	nearest, least := "", len(unknown)/3+1
 	for _, name := range brokerKeys().names() {
 		if d := distance(unknown, name); d < least {
@@ -22,6 +23,7 @@ func suggestion(unknown string) string {
 
 // distance counts the letters to add, drop or change (Levenshtein).
 func distance(a, b string) int {
+	// One row of the table is enough: each cell needs its left, upper and upper left neighbour.
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

@@ -29,6 +29,7 @@ var brokerTables = []struct {
 // index finds keys by name. It is built on first use: client commands need none.
 type index map[string]Key
 
+// indexed makes one index of several tables; that no name stands in two is a test's.
 func indexed(tables ...[]Key) index {
 	all := index{}
 	for _, table := range tables {
@@ -41,6 +42,7 @@ func indexed(tables ...[]Key) index {
 
 func (i index) names() []string { return slices.Sorted(maps.Keys(i)) }
 
+// brokerKeys and topicIndex are for look-ups; the tables themselves keep the order of docs/configs.md.
 var brokerKeys = sync.OnceValue(func() index {
 	var tables [][]Key
 	for _, t := range brokerTables {

@@ -59,7 +59,8 @@ func (m *Manual) Next() (time.Time, bool) {
 	return m.calls[0].at, true
 }
 
-// Step sets the wall clock to now, backwards too, without running anything: what an operator's `date -s` does.
+// Step sets the wall clock to now, backwards too, without running anything: what an operator's `date -s` does. Calls stay
+// as far away as they were, since real timers run on the monotonic clock.
 func (m *Manual) Step(now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,6 +71,7 @@ func (m *Manual) Step(now time.Time) {
 	}
 }
 
+// call is a pending AfterFunc; index is its place in the heap, -1 once it has run or was stopped.
 type call struct {
 	clock *Manual
 	at    time.Time
@@ -88,6 +90,7 @@ func (c *call) Stop() bool {
 	return true
 }
 
+// callHeap orders calls by time, and calls of one time by when they were asked for.
 type callHeap []*call
 
 func (h callHeap) Len() int { return len(h) }

@@ -39,6 +39,7 @@ func (f *crashFile) ReadAt(p []byte, off int64) (int, error) {
 	if err := f.alive("read"); err != nil {
 		return 0, err
 	}
+	// As os.File has it: at the end, and for a read that reaches past it, io.EOF.
 	if off >= int64(len(f.node.data)) {
 		return 0, io.EOF
 	}
@@ -73,6 +74,7 @@ func (f *crashFile) write(bufs [][]byte, off int64) (int64, error) {
 	}
 	err := fault.Err
 	if err != nil {
+		// A write that fails may have written its beginning.
 		data = data[:min(max(fault.Bytes, 0), int64(len(data)))]
 	}
 	// Like a kernel: what fits is written, and the rest fails.
@@ -104,6 +106,7 @@ func (f *crashFile) Size() (int64, error) {
 	return int64(len(f.node.data)), f.alive("stat")
 }
 
+// Truncate is an edit like a write: it is gone with the power unless it was synced.
 func (f *crashFile) Truncate(size int64) error {
 	fault := f.fs.begin(Call{Op: OpTrunc, Name: f.name, Off: size})
 	f.fs.mu.Lock()
@@ -118,6 +121,7 @@ func (f *crashFile) Truncate(size int64) error {
 	return nil
 }
 
+// Sync makes the edits of this file durable; its name in the directory is SyncDir's.
 func (f *crashFile) Sync() error {
 	fault := f.fs.begin(Call{Op: OpSync, Name: f.name})
 	f.fs.mu.Lock()
@@ -147,4 +151,5 @@ func (f *crashFile) Close() error {
 
 func (f *crashFile) Name() string { return f.name }
 
+// Descriptor: there is none, so bytes take the way that every platform has.
 func (f *crashFile) Descriptor() (uintptr, bool) { return 0, false }

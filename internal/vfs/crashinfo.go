@@ -27,6 +27,7 @@ func (c *CrashFS) Lock(name string) (io.Closer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := f.(*crashFile).node
+	// Locks do not outlive the power: one of an earlier life holds nothing.
 	if n.lockedIn == c.life+1 {
 		return nil, &fs.PathError{Op: "lock", Path: name, Err: ErrLocked}
 	}
@@ -34,6 +35,7 @@ func (c *CrashFS) Lock(name string) (io.Closer, error) {
 	return crashLock{c, n}, nil
 }
 
+// crashLock holds a file for this life of the disk, or until it is closed.
 type crashLock struct {
 	fs   *CrashFS
 	node *crashNode
@@ -46,6 +48,7 @@ func (l crashLock) Close() error {
 	return nil
 }
 
+// crashInfo is a file's description as of the call that asked for it.
 type crashInfo struct {
 	name     string
 	size     int64

@@ -40,6 +40,7 @@ func (osFS) SyncDir(dir string) error { return syncDir(dir) }
 
 func (osFS) Usage(dir string) (total, free int64, err error) { return usage(dir) }
 
+// Lock holds until the file is closed or the process ends, however it ends: a lock left behind by a crash locks nothing.
 func (osFS) Lock(name string) (io.Closer, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -57,6 +58,7 @@ type osFile struct {
 	fd uintptr
 }
 
+// Size asks the system: the file may be written through another File.
 func (f *osFile) Size() (int64, error) {
 	info, err := f.Stat()
 	if err != nil {

@@ -25,6 +25,7 @@ func (d *dependencies) Run(_ context.Context, fs *pflag.FlagSet, s option.Stream
 		return misuse("argument --feature is required")
 	}
 	needs := map[string]map[string]int16{}
+	// Levels are looked up in this program's table: the cluster is not asked.
 	for _, text := range d.features.All() {
 		name, number, err := parseLevel(text)
 		if err != nil {
@@ -56,6 +57,7 @@ func (d *dependencies) Run(_ context.Context, fs *pflag.FlagSet, s option.Stream
 // needsOf gives the metadata.version that a level needs (0: none), and the level as it is shown.
 func needsOf(name string, number int16) (int16, string, error) {
 	shown := fmt.Sprintf("%s=%d", name, number)
+	// It depends on nothing; others may depend on it.
 	if name == metadataVersion {
 		text := levelText(name, number)
 		if strings.HasPrefix(text, "UNKNOWN") {

@@ -62,6 +62,7 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 		return err
 	}
 	if !option.JSON(fs) {
+		// These lines go before and after the JSON on standard output: programs that read the script skip them.
 		fmt.Fprintln(s.Out, "Querying brokers for log directories information")
 	}
 	found, err := describe(ctx, client, asked, topics)

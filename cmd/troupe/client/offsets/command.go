@@ -18,6 +18,7 @@ import (
 	"troupe/internal/model"
 )
 
+// command selects partitions in two ways that exclude one another: one pattern for both (KIP-635), or topics and numbers.
 type command struct {
 	conn                                     connection.Options
 	topicPartitions, topic, partitions, spec option.Text
@@ -55,6 +56,7 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 	if err := connection.CheckAddresses(bootstrap); err != nil {
 		return err
 	}
+	// The script wraps whatever happens behind this point in the same words.
 	found, err := c.fetch(ctx, fs, s)
 	if err != nil {
 		return option.Fail("Error occurred: %s", err)
@@ -120,6 +122,7 @@ func (c *command) fetch(ctx context.Context, fs *pflag.FlagSet, s option.Streams
 // list asks the leaders. A partition that fails is reported on standard error and left out, as is one without an answer.
 func list(ctx context.Context, client *connection.Client, wanted []model.TopicPartition, timestamp int64, s option.Streams) ([]position, error) {
 	req := kmsg.NewPtrListOffsetsRequest()
+	// A client and no replica: offsets up to the high watermark only.
 	req.ReplicaID = -1
 	req.TimeoutMillis = int32(client.Timeout.Milliseconds())
 	at := map[string]int{}

@@ -18,6 +18,8 @@ var special = map[string]int64{
 	"earliest-pending-upload": -6,
 }
 
+// parseTime reads a timestamp in ms, or a name of one of the negative numbers that ask for something else: earliest and
+// latest, the record with the greatest timestamp (KIP-734), and ends of tiered storage (KIP-405, KIP-1005, KIP-1023).
 func parseTime(s string) (int64, error) {
 	if t, ok := special[s]; ok {
 		return t, nil
@@ -45,6 +47,7 @@ func (c *command) filter() (filter, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Every topic matches; internal ones are left out elsewhere.
 	if !c.topic.Given() {
 		topic = ".*"
 	}
@@ -69,6 +72,7 @@ func (c *command) filter() (filter, error) {
 	}, nil
 }
 
+// rule is topic, then one partition, or from-to with either side left out. The topic is a pattern of whole names.
 var rule = regexp.MustCompile(`^([^:,]*)(?::(?:([0-9]*)|(?:([0-9]*)-([0-9]*))))?$`)
 
 // parseRules reads rules apart by commas; a partition that fits one of them is selected.
@@ -91,6 +95,7 @@ func parseRules(text string) (filter, error) {
 	}, nil
 }
 
+// parseRule reads one rule. The upper end is exclusive.
 func parseRule(s string) (filter, error) {
 	m := rule.FindStringSubmatch(s)
 	if m == nil {

@@ -10,7 +10,8 @@ import (
 	"troupe/cmd/troupe/client/option"
 )
 
-// alter adds partitions to every topic that --topic selects.
+// alter adds partitions to every topic that --topic selects (KIP-195). Partitions are never taken away: their records
+// would be lost.
 func (c *command) alter(ctx context.Context) error {
 	total, err := c.partitions.Int(32, -1)
 	if err != nil {
@@ -37,6 +38,7 @@ func (c *command) alter(ctx context.Context) error {
 	for _, name := range names {
 		t := kmsg.NewCreatePartitionsRequestTopic()
 		t.Topic, t.Count = name, int32(total)
+		// The assignment names all partitions, those that exist too; the request takes the new ones.
 		for i := have[name]; i < len(assignment); i++ {
 			a := kmsg.NewCreatePartitionsRequestTopicAssignment()
 			a.Replicas = assignment[i]
@@ -56,7 +58,8 @@ func (c *command) alter(ctx context.Context) error {
 	return c.report(names)
 }
 
-// delete deletes every topic that --topic selects.
+// delete deletes every topic that --topic selects, in one request. The answer of one that fails ends the command, though
+// others may be gone by then: so it is with the script.
 func (c *command) delete(ctx context.Context) error {
 	meta, err := c.metadata(ctx)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"troupe/cmd/troupe/client/option"
 )
 
+// command reads --topic by what is done: a name when a topic is created, else a pattern of names.
 type command struct {
 	conn connection.Options
 	topic, topicID, config, deleteConfig, partitions,
@@ -69,6 +70,7 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 	}
 	defer client.Close()
 	c.client = client
+	// The check has let exactly one of them through.
 	for name, run := range map[string]func(context.Context) error{
 		"create": c.create, "alter": c.alter, "list": c.list, "describe": c.describe, "delete": c.delete,
 	} {
@@ -76,6 +78,7 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 			continue
 		}
 		if err := run(ctx); err != nil {
+			// The script says so on standard output, and ends with 1.
 			fmt.Fprintf(s.Out, "Error while executing topic command : %s\n", err)
 			return option.Silent()
 		}
@@ -89,6 +92,7 @@ func (c *command) check() error {
 	if option.Count(c.fs, actions...) != 1 {
 		return option.Fail("Command must include exactly one action: --list, --describe, --create, --alter or --delete")
 	}
+	// A warning only: scripts that still pass it go on.
 	if c.has("delete-config") {
 		fmt.Fprintln(c.streams.Err, "delete-config option is no longer supported and deprecated since version 4.0. "+
 			"The config will be fully removed in future releases.")
@@ -124,6 +128,7 @@ func (c *command) check() error {
 
 // checkModifiers refuses options that do not belong to the action.
 func (c *command) checkModifiers(actions []string) error {
+	// In the script's order, which decides what is complained of first.
 	rules := []struct {
 		used    string
 		allowed []string
@@ -143,6 +148,7 @@ func (c *command) checkModifiers(actions []string) error {
 		{"exclude-internal", []string{"list", "describe"}, nil},
 	}
 	for i, rule := range rules {
+		// An assignment says both counts by itself. The script looks at it after the options that stand before.
 		if i == 4 && c.has("create") {
 			if err := option.Exclude(c.fs, "replica-assignment", "partitions", "replication-factor"); err != nil {
 				return err
@@ -161,4 +167,5 @@ func (c *command) checkModifiers(actions []string) error {
 	return nil
 }
 
+// has tells whether the option is on the command line, whatever its value.
 func (c *command) has(name string) bool { return c.fs.Changed(name) }

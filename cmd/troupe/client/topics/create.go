@@ -18,6 +18,7 @@ import (
 	"troupe/codec/kerr"
 )
 
+// create makes one topic. The script checks the counts before it asks the broker, which would refuse them in other words.
 func (c *command) create(ctx context.Context) error {
 	name, err := c.topic.One()
 	if err != nil {
@@ -27,6 +28,7 @@ func (c *command) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// JMX names of metrics turn both into the same character.
 	if strings.ContainsAny(name, "._") && !option.JSON(c.fs) {
 		fmt.Fprintln(c.streams.Out, "WARNING: Due to limitations in metric names, topics with a period ('.') or "+
 			"underscore ('_') could collide. To avoid issues it is best to use either, but not both.")
@@ -95,6 +97,7 @@ func (c *command) newTopic(name string) (kmsg.CreateTopicsRequestTopic, error) {
 	return t, err
 }
 
+// assignSign is Java's: blanks round the sign are dropped.
 var assignSign = regexp.MustCompile(`\s*=\s*`)
 
 // newConfigs reads key=value pairs; the last value of a key counts.
@@ -111,6 +114,7 @@ func newConfigs(pairs []string) ([]kmsg.CreateTopicsRequestTopicConfig, error) {
 		values[strings.TrimSpace(parts[0])] = strings.TrimSpace(parts[1])
 	}
 	var configs []kmsg.CreateTopicsRequestTopicConfig
+	// Sorted below, so that the request is the same each time.
 	for key, value := range values {
 		config := kmsg.NewCreateTopicsRequestTopicConfig()
 		config.Name, config.Value = key, &value
@@ -129,6 +133,7 @@ func (c *command) assignment() ([][]int32, error) {
 	return parseAssignment(text)
 }
 
+// parseAssignment wants as many replicas of each partition as of the first, and no broker twice in one.
 func parseAssignment(text string) ([][]int32, error) {
 	var all [][]int32
 	for i, partition := range strings.Split(strings.TrimRight(text, ","), ",") {
@@ -140,6 +145,7 @@ func parseAssignment(text string) ([][]int32, error) {
 			if err != nil {
 				return nil, fmt.Errorf("For input string: %q", strings.TrimSpace(s))
 			}
+			// Each repeated broker is named once, in the order they repeat.
 			if seen[int32(id)] && !strings.Contains(strings.Join(twice, ",")+",", strconv.Itoa(int(id))+",") {
 				twice = append(twice, strconv.Itoa(int(id)))
 			}

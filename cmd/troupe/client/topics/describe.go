@@ -13,6 +13,8 @@ import (
 	"troupe/internal/model"
 )
 
+// describe gathers what four requests know of the topics: partitions, ids and ELR (KIP-966), configs, moves under way, and
+// which brokers are alive.
 func (c *command) describe(ctx context.Context) error {
 	meta, err := c.metadata(ctx)
 	if err != nil {
@@ -64,12 +66,14 @@ func (c *command) selected(ctx context.Context, meta *kmsg.MetadataResponse) ([]
 		return nil, err
 	}
 	found, err := c.byName(ctx, names)
+	// Metadata knows all but the ELR, which is then shown as not known.
 	if errors.Is(err, errNoDescribe) {
 		return fromMetadata(meta, names), nil
 	}
 	return found, err
 }
 
+// byID finds a topic by its id in the metadata; the script asks for ids in no other way.
 func (c *command) byID(meta *kmsg.MetadataResponse, id model.UUID) ([]*topic, error) {
 	for _, t := range meta.Topics {
 		if t.TopicID == id && !(t.IsInternal && c.has("exclude-internal")) {
@@ -118,6 +122,7 @@ func (c *command) byName(ctx context.Context, names []string) ([]*topic, error) 
 			}
 			at.add(t.Partitions)
 		}
+		// The broker cuts its answer at a number of partitions (max.request.partition.size.limit) and says where to go on.
 		if resp.NextCursor == nil {
 			break
 		}
@@ -134,6 +139,7 @@ func (c *command) byName(ctx context.Context, names []string) ([]*topic, error) 
 	return topics, nil
 }
 
+// add appends a page: a topic with many partitions comes in several.
 func (t *topic) add(partitions []kmsg.DescribeTopicPartitionsResponseTopicPartition) {
 	for _, p := range partitions {
 		t.Partitions = append(t.Partitions, partition{

@@ -25,6 +25,7 @@ type topic struct {
 	printSummary, printPartions bool
 }
 
+// config is one setting that is not the default; a sensitive one has no value.
 type config struct {
 	name  string
 	value *string
@@ -43,6 +44,7 @@ type partition struct {
 	LastKnownELR []int32       `json:"lastKnownElr"` // nil: not known
 }
 
+// reassignment is a move under way (KIP-455): replicas is the list while it lasts, with those that come and those that go.
 type reassignment struct {
 	Adding   []int32 `json:"addingReplicas"`
 	Removing []int32 `json:"removingReplicas"`
@@ -89,6 +91,7 @@ func (c *command) filter(topics []*topic, live map[int32]bool) []*topic {
 	return shown
 }
 
+// reported tells whether one of the reports that were asked for names the partition.
 func (c *command) reported(t *topic, p *partition, live map[int32]bool) bool {
 	return c.has("under-replicated-partitions") && p.factor() > len(p.ISR) ||
 		c.has("unavailable-partitions") && (p.Leader < 0 || !live[p.Leader]) ||
@@ -110,6 +113,7 @@ func (t *topic) print(w io.Writer) {
 	}
 }
 
+// print writes the tabs as the script does: tools cut its output at them.
 func (p *partition) print(w io.Writer, topic string) {
 	leader := "none"
 	if p.Leader >= 0 {
@@ -123,6 +127,7 @@ func (p *partition) print(w io.Writer, topic string) {
 	fmt.Fprintf(w, "\tElr: %s\tLastKnownElr: %s\n", known(p.ELR), known(p.LastKnownELR))
 }
 
+// known tells "none" from "not known": a broker that has no ELR answers with null.
 func known(ids []int32) string {
 	if ids == nil {
 		return "N/A"

@@ -31,6 +31,7 @@ func (c *command) addConfigs(ctx context.Context, topics []*topic) error {
 			return err
 		}
 		t := byName[r.ResourceName]
+		// The minimum is kept even if it is the default, because two reports compare with it.
 		for _, entry := range r.Configs {
 			if entry.Name == "min.insync.replicas" && entry.Value != nil {
 				if t.minISR, err = strconv.Atoi(*entry.Value); err != nil {
@@ -71,6 +72,7 @@ func (c *command) addReassignments(ctx context.Context, topics []*topic) error {
 	if err := kafkatext.Answer(resp.ErrorCode, resp.ErrorMessage); err != nil {
 		return err
 	}
+	// Only partitions on the move are in the answer.
 	moves := map[string]map[int32]*reassignment{}
 	for _, t := range resp.Topics {
 		moves[t.Topic] = map[int32]*reassignment{}

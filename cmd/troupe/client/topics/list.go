@@ -13,6 +13,7 @@ import (
 	"troupe/cmd/troupe/client/option"
 )
 
+// list prints the names, one a line; without topics that is one empty line, as from the script.
 func (c *command) list(ctx context.Context) error {
 	meta, err := c.metadata(ctx)
 	if err != nil {
@@ -51,6 +52,7 @@ func (c *command) names(meta *kmsg.MetadataResponse) ([]string, error) {
 	}
 	names := []string{}
 	for _, t := range meta.Topics {
+		// A name is missing only in answers to requests by id.
 		if t.Topic == nil || t.IsInternal && c.has("exclude-internal") || !allowed(*t.Topic) {
 			continue
 		}
