@@ -52,7 +52,7 @@ var (
 	ofGroup    = image.ConfigResource{Type: image.GroupResource, Name: "readers"}
 	ofMetrics  = image.ConfigResource{Type: image.ClientMetricsResource, Name: "watch"}
 	ofNobody   = image.ConfigResource{Type: 1, Name: "x"}
-	someConfig = image.NewConfig(image.ConfigEntry{Key: "retention.ms", Value: "1000"})
+	someConfig = image.Config{}.With("retention.ms", "1000")
 )
 
 // The codes are Kafka 4.3.1's (facts/README.md, and the administration tests that run against Kafka).
@@ -98,7 +98,7 @@ func TestAnAlterationKeepsWhatItDoesNotName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := image.NewConfig(image.ConfigEntry{Key: "cleanup.policy", Value: "delete,compact"}, image.ConfigEntry{Key: "retention.ms", Value: "1000"})
+	want := image.Config{}.With("cleanup.policy", "delete,compact").With("retention.ms", "1000")
 	if !next.Equal(want) {
 		t.Errorf("altered to %v, want %v", maps.Collect(next.All()), maps.Collect(want.All()))
 	}

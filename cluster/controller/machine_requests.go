@@ -7,18 +7,6 @@ import (
 	"troupe/internal/invariant"
 )
 
-// Handles tells whether the machine works on requests of the api key.
-func Handles(key int16) bool {
-	switch kmsg.Key(key) {
-	case kmsg.CreateTopics, kmsg.DeleteTopics, kmsg.CreatePartitions, kmsg.AlterConfigs, kmsg.IncrementalAlterConfigs,
-		kmsg.UpdateFeatures, kmsg.AllocateProducerIDs, kmsg.BrokerRegistration, kmsg.BrokerHeartbeat,
-		kmsg.UnregisterBroker, kmsg.ControllerRegistration, kmsg.AlterPartition, kmsg.ElectLeaders, kmsg.AlterPartitionAssignments,
-		kmsg.ListPartitionReassignments, kmsg.AssignReplicasToDirs:
-		return true
-	}
-	return false
-}
-
 // decide sends a request to its operation. Each stands in a file of its own, with its errors above it.
 func (m *Machine) decide(at At, request kmsg.Request) outcome {
 	switch r := request.(type) {

@@ -164,7 +164,7 @@ func (s *stage) lead(open bool) string {
 func (s *stage) request(name, version, body string) string {
 	var request kmsg.Request
 	for key := range int16(kmsg.MaxKey + 1) {
-		if Handles(key) && kmsg.NameForKey(key) == name {
+		if kmsg.NameForKey(key) == name {
 			request = kmsg.RequestForKey(key)
 		}
 	}

@@ -35,22 +35,10 @@ func (r ConfigResource) Compare(o ConfigResource) int {
 // Config is the set of keys stored for a resource: what somebody set, not what is in effect. A few keys are the rule, so
 // a sorted list beats a map. The zero value is empty; a Config never changes.
 type Config struct {
-	entries []ConfigEntry
+	entries []configEntry
 }
 
-// ConfigEntry is one key and its value.
-type ConfigEntry struct {
-	Key, Value string
-}
-
-// NewConfig makes a Config; of a key given twice the last value counts.
-func NewConfig(entries ...ConfigEntry) Config {
-	var c Config
-	for _, e := range entries {
-		c = c.With(e.Key, e.Value)
-	}
-	return c
-}
+type configEntry struct{ key, value string }
 
 // Get finds the value of a key.
 func (c Config) Get(key string) (string, bool) {
@@ -58,7 +46,7 @@ func (c Config) Get(key string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	return c.entries[i].Value, true
+	return c.entries[i].value, true
 }
 
 // Len is the number of keys.
@@ -68,7 +56,7 @@ func (c Config) Len() int { return len(c.entries) }
 func (c Config) All() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for _, e := range c.entries {
-			if !yield(e.Key, e.Value) {
+			if !yield(e.key, e.value) {
 				return
 			}
 		}
@@ -80,9 +68,9 @@ func (c Config) With(key, value string) Config {
 	i, ok := c.find(key)
 	entries := slices.Clone(c.entries)
 	if ok {
-		entries[i].Value = value
+		entries[i].value = value
 	} else {
-		entries = slices.Insert(entries, i, ConfigEntry{key, value})
+		entries = slices.Insert(entries, i, configEntry{key, value})
 	}
 	return Config{entries}
 }
@@ -101,7 +89,7 @@ func (c Config) Equal(o Config) bool { return slices.Equal(c.entries, o.entries)
 
 // find gives where a key is or would be.
 func (c Config) find(key string) (int, bool) {
-	return slices.BinarySearchFunc(c.entries, key, func(e ConfigEntry, k string) int { return strings.Compare(e.Key, k) })
+	return slices.BinarySearchFunc(c.entries, key, func(e configEntry, k string) int { return strings.Compare(e.key, k) })
 }
 
 // Config gives what is stored for a resource, the empty set when nothing is.

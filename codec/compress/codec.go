@@ -17,17 +17,7 @@ const (
 
 var names = [...]string{None: "none", Gzip: "gzip", Snappy: "snappy", LZ4: "lz4", Zstd: "zstd"}
 
-// Parse reads a codec's name as compression.type and the producers' tools write it.
-func Parse(name string) (Codec, error) {
-	for c, n := range names {
-		if n == name {
-			return Codec(c), nil
-		}
-	}
-	return None, fmt.Errorf("%q is not a compression type: want none, gzip, snappy, lz4 or zstd", name)
-}
-
-// String is the name that Parse reads.
+// String is the codec's name in compression.type and in the producers' tools.
 func (c Codec) String() string {
 	if !c.Valid() {
 		return fmt.Sprintf("codec(%d)", int8(c))
