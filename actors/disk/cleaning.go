@@ -11,8 +11,7 @@ type Cleaning struct {
 	lastTook    atomic.Int64 // nanoseconds
 	Uncleanable atomic.Int64 // logs that are set aside
 	Dead        atomic.Int64 // lanes that are given up
-	Read        atomic.Int64 // bytes
-	Written     atomic.Int64 // bytes
+	Bytes       atomic.Int64 // read and written
 }
 
 // Looked notes that the cleaner looked for work.

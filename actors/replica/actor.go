@@ -16,6 +16,8 @@ type Deps struct {
 	Log  *slog.Logger
 	// ProducerExpiry is producer.id.expiration.ms.
 	ProducerExpiry func() time.Duration
+	// Dropped is told, on a shard's goroutine, that a replica is being deleted; nil for nobody. It only signals.
+	Dropped func(*Handle)
 }
 
 // actor runs one replica: it stages appends in the log, has the disk lanes write them and gives the machine what

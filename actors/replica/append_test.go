@@ -197,7 +197,7 @@ func TestAFencedDirectoryAnswersEverybody(t *testing.T) {
 // Under any order of events, writes fail, actors of every kind panic and time goes by: each append is answered once,
 // and what was answered with success stands in the log.
 func TestAppendsAmongPanicsAndFailingWrites(t *testing.T) {
-	for seed := range uint64(400) {
+	for seed := range uint64(200) {
 		if !t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { amongFaults(t, seed) }) {
 			return
 		}

@@ -15,7 +15,7 @@ import (
 // A topic is deleted in the middle of appends and made again at once under its name, in any order of events; now and
 // then the replica or its shard panics.
 func TestATopicThatComesBackStartsEmpty(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range uint64(100) {
 		if !t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { deletedAndMade(t, seed) }) {
 			return
 		}

@@ -160,6 +160,9 @@ func (s *shard) drop(ctx *kit.Context, m *Drop) {
 		h.next = nil // it never ran
 	case h.kept.handle == m.Handle && h.dropped == nil:
 		h.dropped = m
+		if s.deps.Dropped != nil {
+			s.deps.Dropped(m.Handle)
+		}
 		self := ctx.Self()
 		ctx.Send(h.ref, &Delete{Unique: m.Unique, Done: func(r Removal) { self.Send(&removed{m.Handle, r}) }})
 		ctx.Watch(h.ref)

@@ -1,0 +1,171 @@
+package metadata
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/actors/disk"
+	"troupe/actors/kit"
+	"troupe/actors/replica"
+	"troupe/cluster/image"
+	"troupe/cluster/record"
+	"troupe/configs"
+	"troupe/internal/clock"
+	"troupe/internal/model"
+)
+
+// stage is a metadata actor whose shard is the test's: it takes orders when the test lets it.
+type stage struct {
+	t      *testing.T
+	clock  *clock.Manual
+	order  *kit.Deterministic
+	system *kit.System
+	deps   Deps
+	actor  kit.Ref
+	editor *image.Editor
+	held   []*replica.Host
+	hold   bool
+	events []string
+}
+
+// Receive is the shard's.
+func (s *stage) Receive(_ *kit.Context, m kit.Message) {
+	switch m := m.(type) {
+	case *replica.Host:
+		s.note("host %s", m.Handle.TP)
+		if s.hold {
+			s.held = append(s.held, m)
+			return
+		}
+		m.Done()
+	case *replica.Drop:
+		s.note("drop %s", m.Handle.TP)
+	case *replica.Order:
+		s.note("order %s", m.Message.MessageKind())
+	}
+}
+
+func (s *stage) note(format string, args ...any) { s.events = append(s.events, fmt.Sprintf(format, args...)) }
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{t: t, clock: clock.NewManual(time.Unix(1_700_000_000, 0)), order: kit.NewDeterministic(1)}
+	s.system = kit.NewSystem(kit.Options{Clock: s.clock, Dispatcher: s.order})
+	shard := s.system.Spawn("shard", kit.Props{Kind: "test", New: func() kit.Behavior { return s }})
+	source := NewSource("c", configs.Layers{Static: map[string]string{}}, &configs.Broker{NodeID: 1})
+	s.deps = Deps{
+		Self: 1, Source: source, Replicas: replica.NewDirectory(), Shards: []kit.Ref{shard}, Dirs: []*disk.Dir{{Path: "/data"}},
+		Log: slog.New(slog.DiscardHandler), Settled: func(logs int) { s.note("settled with %d", logs) },
+	}
+	s.actor = s.system.Spawn("metadata", New(s.deps))
+	s.editor = source.Image().Edit()
+	s.run()
+	return s
+}
+
+func (s *stage) run() {
+	s.order.Run(10_000)
+	s.clock.Advance(time.Second)
+	s.order.Run(10_000)
+}
+
+// topics makes the image of an offset with topics of one partition each, by name.
+func (s *stage) topics(offset model.Offset, names ...string) image.Delta {
+	s.t.Helper()
+	for _, name := range names {
+		id := model.TopicID{}
+		copy(id[:], name)
+		p := &record.Partition{
+			TopicID: id, Replicas: []model.BrokerID{1}, ISR: []model.BrokerID{1}, Leader: 1,
+		}
+		for _, r := range []record.Record{&record.Topic{Name: name, ID: id}, p} {
+			if err := s.editor.Apply(offset, 1, r); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+	}
+	_, d := s.editor.Publish()
+	return d
+}
+
+func (s *stage) apply(d image.Delta, complete bool) {
+	s.actor.Send(&Apply{Delta: d, Complete: complete, Then: func() { s.note("then %d", d.To.Offset) }})
+}
+
+func (s *stage) expect(want ...string) {
+	s.t.Helper()
+	s.run()
+	if got := strings.Join(s.events, "; "); got != strings.Join(want, "; ") {
+		s.t.Fatalf("happened: %s\nwant: %s", got, strings.Join(want, "; "))
+	}
+	s.events = nil
+}
+
+func TestAnImageIsPublishedWhenItsOrdersAreTaken(t *testing.T) {
+	s := newStage(t)
+	s.hold = true
+	s.apply(s.topics(10, "a"), true)
+	s.apply(s.topics(11, "b"), true)
+	s.expect("settled with 0", "host a-0")
+	if s.deps.Source.Image().Offset >= 10 {
+		t.Error("the image is published before the replica has its actor")
+	}
+	s.hold = false
+	s.held[0].Done()
+	s.expect("then 10", "host b-0", "then 11")
+	if got := s.deps.Source.Image().Offset; got != 11 {
+		t.Errorf("the image published is that of offset %d", got)
+	}
+}
+
+// A controller that begins anew replays its log: what it hands over first is older than what this broker has applied.
+func TestAnOlderImageDeletesNothing(t *testing.T) {
+	s := newStage(t)
+	old := s.topics(5)
+	s.apply(s.topics(10, "a", "b"), true)
+	s.expect("settled with 0", "host a-0", "host b-0", "then 10")
+	s.apply(old, false)
+	s.expect("then -1")
+	if s.deps.Source.Image().Offset != 10 {
+		t.Errorf("the image went back to offset %d", s.deps.Source.Image().Offset)
+	}
+	// The next one begins at an image that this actor never saw.
+	again := image.Empty("c").Edit()
+	s.editor = again
+	s.apply(s.topics(12, "a", "b", "c"), true)
+	s.expect("host c-0", "then 12")
+}
+
+func TestAPanicLosesNoImageAndNoAnswer(t *testing.T) {
+	s := newStage(t)
+	s.hold = true
+	s.apply(s.topics(10, "a"), true)
+	s.apply(s.topics(11, "b"), true)
+	s.expect("settled with 0", "host a-0")
+	s.actor.Panic()
+	s.run()
+	s.hold = false
+	for _, h := range s.held {
+		h.Done() // answers to the former incarnation
+	}
+	s.actor.Panic()
+	s.run()
+	if got := s.deps.Source.Image().Offset; got != 11 {
+		t.Fatalf("the image published is that of offset %d: %v", got, s.events)
+	}
+	thens := 0
+	for _, e := range s.events {
+		if strings.HasPrefix(e, "then") {
+			thens++
+		}
+		if strings.HasPrefix(e, "drop") || strings.HasPrefix(e, "settled") {
+			t.Errorf("after a panic: %s", e)
+		}
+	}
+	if thens != 2 {
+		t.Errorf("answers: %v, want each once", s.events)
+	}
+}
