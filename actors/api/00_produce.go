@@ -96,6 +96,7 @@ func (op *produceOp) start(at int, topic string, code kerr.Code, deadline time.T
 	if code == kerr.None && acks != acksNone && acks != acksLeader && acks != acksAll {
 		code = kerr.InvalidRequiredAcks
 	}
+	// Until the topic is known to exist: names that clients make up must not become metrics.
 	op.parts[at].traffic = op.node.Stats.Elsewhere()
 	if code != kerr.None {
 		op.reject(at, code, "")
@@ -134,6 +135,7 @@ func (op *produceOp) reject(at int, code kerr.Code, message string) {
 	op.AppendDone(at, failed(code, message))
 }
 
+// failed is an answer without offsets: Kafka writes -1 in each of them.
 func failed(code kerr.Code, message string) replica.AppendResult {
 	return replica.AppendResult{
 		Code: code, Message: message, BaseOffset: model.NoOffset, LogAppendTime: -1, LogStart: model.NoOffset,
@@ -154,6 +156,8 @@ func refused(h *replica.Handle, err error) replica.AppendResult {
 	return r
 }
 
+// finish counts down; the last partition sends the reply. With acks=0 there is none, and closing the connection is the only
+// way to tell of an error.
 func (op *produceOp) finish() {
 	if op.remaining.Add(-1) > 0 {
 		return

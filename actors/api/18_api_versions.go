@@ -83,6 +83,7 @@ func (n *Node) features(resp *kmsg.ApiVersionsResponse) {
 			resp.FinalizedFeatures = append(resp.FinalizedFeatures, z)
 		}
 	}
+	// Clients take the answer with the highest epoch for the newest.
 	resp.FinalizedFeaturesEpoch = int64(img.Offset)
 }
 

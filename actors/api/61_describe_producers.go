@@ -21,6 +21,7 @@ var describeProducers = &Handler{
 	Handle: handleDescribeProducers,
 }
 
+// handleDescribeProducers asks all replicas at once and answers when the last one has.
 func handleDescribeProducers(n *Node, r *Request) {
 	req := r.Body.(*kmsg.DescribeProducersRequest)
 	resp := req.ResponseKind().(*kmsg.DescribeProducersResponse)

@@ -26,6 +26,7 @@ func leaderView(h *replica.Handle, epoch model.LeaderEpoch) (*partitionlog.View,
 	st, view := h.Status(), h.View()
 	known := st.LeaderEpoch != model.NoLeaderEpoch && epoch != model.NoLeaderEpoch
 	switch {
+	// First of all: a fenced directory's replicas may still believe that they lead.
 	case h.Dir.Err() != nil:
 		return nil, kerr.KafkaStorageError
 	case !st.Online || view == nil:

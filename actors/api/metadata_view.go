@@ -21,6 +21,7 @@ type metadataView struct {
 // topics lists what was asked for, once each: null means all, and so does an empty list in version 0.
 func (m *metadataView) topics() []kmsg.MetadataResponseTopic {
 	if m.req.Topics == nil || m.r.Version == 0 && len(m.req.Topics) == 0 {
+		// What the client may not see is left out of a list of everything, without a word.
 		all := make([]kmsg.MetadataResponseTopic, 0, m.img.TopicCount())
 		for t := range m.img.Topics("") {
 			if m.node.Authorizer.Allowed(m.r.Client, Describe, OnTopic, t.Name) {
@@ -111,6 +112,7 @@ func (m *metadataView) topic(topic *image.Topic) kmsg.MetadataResponseTopic {
 	return t
 }
 
+// partition tells the leader as the client can use it; replicas and ISR are told as they are.
 func (m *metadataView) partition(number int32, p *image.Partition) kmsg.MetadataResponseTopicPartition {
 	out := kmsg.NewMetadataResponseTopicPartition()
 	out.Partition, out.Leader, out.LeaderEpoch = number, int32(p.Leader), int32(p.LeaderEpoch)

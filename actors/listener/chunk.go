@@ -12,6 +12,7 @@ const (
 	largeChunk = 256 << 10
 )
 
+// chunk counts who needs it: the reader, and each request whose bytes stand in it.
 type chunk struct {
 	buf  []byte
 	refs atomic.Int32
@@ -40,6 +41,7 @@ func newChunk(size int) *chunk {
 	return c
 }
 
+// retain and release bracket a request; the last release gives the buffer to the next connection.
 func (c *chunk) retain() { c.refs.Add(1) }
 
 func (c *chunk) release() {

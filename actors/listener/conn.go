@@ -45,6 +45,7 @@ type conn struct {
 	answered  *sync.Cond    // to the reader: the queue got shorter
 }
 
+// newConn makes the two halves' common ground; the listener starts them.
 func newConn(d *Deps, nc net.Conn, client *api.Client) *conn {
 	c := &conn{
 		deps: d, net: nc, client: client, credits: kit.NewCredits(d.ConnectionBytes), wake: make(chan struct{}, 1),
@@ -55,6 +56,7 @@ func newConn(d *Deps, nc net.Conn, client *api.Client) *conn {
 	return c
 }
 
+// touch keeps the connection from being closed as idle (connections.max.idle.ms).
 func (c *conn) touch() { c.active.Store(int64(c.deps.age(c.deps.Node.Clock.Now()))) }
 
 // complete takes a request's outcome and wakes the writer when it is that request's turn. A second outcome is dropped.
@@ -80,6 +82,7 @@ func (c *conn) complete(p *pending, set func()) {
 	}
 }
 
+// signal never blocks: one wake that waits is as good as many, since the writer looks at all there is.
 func (c *conn) signal() {
 	select {
 	case c.wake <- struct{}{}:
@@ -142,6 +145,7 @@ func closeReason(err error) string {
 	return err.Error()
 }
 
+// readRequests goes on until the peer leaves or a frame cannot be understood: then nothing behind it can be either.
 func (c *conn) readRequests() error {
 	src, err := newSource(c.net)
 	if err != nil {
@@ -177,6 +181,7 @@ func (c *conn) request(ch *chunk, b []byte) error {
 		conn: c, handler: handler, version: h.Version, correlation: h.CorrelationID,
 		received: c.deps.Node.Clock.Now(), size: int64(len(b)), chunk: ch,
 	}
+	// Credits come before decoding, which takes several times the frame's memory.
 	if err := c.acquire(p.size); err != nil {
 		ch.release()
 		return err
@@ -224,6 +229,7 @@ func (c *conn) admit(p *pending) bool {
 	return true
 }
 
+// mustWait tells whether order or number forbids to go on. Requests of one key are few, so a walk beats a table.
 func (c *conn) mustWait(p *pending) bool {
 	open := c.queue[c.head:]
 	if len(open) >= inFlightMax {

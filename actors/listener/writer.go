@@ -43,6 +43,7 @@ func (c *conn) write() {
 	}
 }
 
+// turn is what the head of the queue has for the writer.
 type turn uint8
 
 const (
@@ -78,6 +79,7 @@ func (c *conn) pop() bool {
 	switch {
 	case c.head == len(c.queue):
 		c.queue, c.head = c.queue[:0], 0
+	// A queue that never runs empty is moved to the front now and then, at a cost of one move a request at the most.
 	case c.head > 64 && c.head*2 > len(c.queue):
 		n := copy(c.queue, c.queue[c.head:])
 		clear(c.queue[n:])
@@ -137,6 +139,7 @@ func (w *writer) answer(p *pending) bool {
 func (w *writer) poll(p *pending) bool {
 	c := w.conn
 	left := p.later.Deadline().Sub(c.deps.Node.Clock.Now())
+	// A stop does not wait for long polls: they give what they have.
 	if c.isDraining() {
 		left = 0
 	}
@@ -181,6 +184,7 @@ func (w *writer) payload(p *pending, pl *api.Payload) bool {
 	at := len(*w.out)
 	*w.out = w.head(p)
 	frame.End(*w.out, at, int(n))
+	// Bytes between holes are gathered with what was there before; each hole is filled from its file.
 	from := 0
 	for _, h := range pl.Holes {
 		*w.out = append(*w.out, pl.Bytes[from:h.At]...)
@@ -203,6 +207,7 @@ func (w *writer) done(p *pending) bool {
 	return true
 }
 
+// region fills a hole. The frame's size is out already, so a region that cannot be read ends the connection.
 func (w *writer) region(h api.Hole) bool {
 	if err := sendRegion(w.conn.net, &h.Region); err != nil {
 		w.conn.fail(err)
@@ -217,6 +222,7 @@ func (w *writer) head(p *pending) []byte {
 	return frame.AppendResponseHeader(frame.Begin(*w.out), p.handler.Key, p.version, p.correlation, nil)
 }
 
+// begin takes a buffer only when there is something to encode: idle connections hold none.
 func (w *writer) begin(p *pending) {
 	p.stampTakenUp()
 	if w.out == nil {

@@ -178,6 +178,7 @@ func configRecords(r image.ConfigResource, from, to image.Config) []record.Recor
 	add := func(key string, value *string) {
 		records = append(records, &record.Config{ResourceType: int8(r.Type), ResourceName: r.Name, Name: key, Value: value})
 	}
+	// Deletions first, then values, each in order of key: the same change gives the same records.
 	for key := range from.All() {
 		if _, ok := to.Get(key); !ok {
 			add(key, nil)
@@ -260,6 +261,7 @@ func (m *Machine) after(records []record.Record) *image.Image {
 	return i
 }
 
+// resource names what a request is about; kinds have the same numbers in requests and records.
 func resource(kind kmsg.ConfigResourceType, name string) image.ConfigResource {
 	return image.ConfigResource{Type: image.ResourceType(kind), Name: name}
 }

@@ -66,6 +66,7 @@ func (m *Machine) leadable(p *image.Partition, live func(model.BrokerID) bool) f
 func (m *Machine) directoryChanges(b *image.Broker, r *kmsg.BrokerHeartbeatRequest) []record.Record {
 	var records []record.Record
 	failed := func(dir model.DirectoryID) bool { return slices.Contains(r.OfflineLogDirs, [16]byte(dir)) }
+	// A directory that failed never comes back to this registration; a restart registers anew.
 	if left := slices.DeleteFunc(slices.Clone(b.LogDirs), failed); len(left) < len(b.LogDirs) && len(left) > 0 {
 		records = append(records, &record.BrokerRegistrationChange{BrokerID: b.ID, BrokerEpoch: b.Epoch, LogDirs: left})
 		records = append(records, m.leaveDirectories(b.ID, failed)...)

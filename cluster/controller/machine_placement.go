@@ -23,6 +23,7 @@ func (m *Machine) place(id model.TopicID, first, count, factor int) ([]*record.P
 		if b.Rack != nil {
 			rack = *b.Rack
 		}
+		// Every directory is cordoned (KIP-1066). A broker that names none is of an older version and takes what it gets.
 		if len(b.LogDirs) > 0 && len(openDirectories(b)) == 0 {
 			continue
 		}
@@ -123,6 +124,7 @@ func (m *Machine) active(id model.BrokerID) bool {
 	return ok && b.Active()
 }
 
+// brokerIDs and int32s go between the protocol's numbers and this program's types.
 func brokerIDs(ids []int32) []model.BrokerID {
 	out := make([]model.BrokerID, len(ids))
 	for i, id := range ids {

@@ -43,6 +43,7 @@ func (m *Machine) decide(at At, request kmsg.Request) outcome {
 	case *kmsg.AssignReplicasToDirsRequest:
 		return m.assignDirectories(r)
 	}
+	// A broker forwards only what it knows to be the controller's.
 	invariant.Check(false, "controller: api key %d is not its own", request.Key())
 	return outcome{}
 }
@@ -81,6 +82,7 @@ func Refuse(request kmsg.Request, code kerr.Code) kmsg.Response {
 	case *kmsg.BrokerRegistrationResponse:
 		resp.ErrorCode, resp.BrokerEpoch = c, -1
 	case *kmsg.BrokerHeartbeatResponse:
+		// Who cannot reach the controller must not believe that it may serve.
 		resp.ErrorCode, resp.IsFenced = c, true
 	case *kmsg.UnregisterBrokerResponse:
 		resp.ErrorCode, resp.ErrorMessage = c, message(code)

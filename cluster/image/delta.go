@@ -81,6 +81,7 @@ func (t *touched) delta(from, to *Image) Delta {
 			d.Topics = append(d.Topics, TopicDelta{before, after})
 		}
 	}
+	// By name now, since orders go out in this order and logs are read by people.
 	slices.SortStableFunc(d.Topics, TopicDelta.compare)
 	slices.SortFunc(t.configs, ConfigResource.Compare)
 	for _, r := range slices.Compact(slices.Clone(t.configs)) {
@@ -92,6 +93,7 @@ func (t *touched) delta(from, to *Image) Delta {
 	for _, id := range slices.Compact(slices.Clone(t.brokers)) {
 		before, _ := from.brokers.get(id)
 		after, _ := to.brokers.get(id)
+		// Registrations are compared as records: a heartbeat that changed nothing is no change.
 		if before != after && (before == nil || after == nil || !equalRecords(before.record(), after.record())) {
 			d.Brokers = append(d.Brokers, id)
 		}

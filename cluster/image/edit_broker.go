@@ -18,6 +18,7 @@ func (e *Editor) applyBroker(r record.Record) (reason string, done bool) {
 			Features: sortedFeatures(r.Features), Rack: r.Rack, Fenced: r.Fenced, InControlledShutdown: r.InControlledShutdown,
 			LogDirs: r.LogDirs, CordonedLogDirs: r.CordonedLogDirs, migrating: r.IsMigratingZkBroker,
 		})
+	// The registration goes; partitions go on naming the broker as a replica.
 	case *record.UnregisterBroker:
 		_, reason = e.broker(r.BrokerID, r.BrokerEpoch)
 		if reason == "" {
@@ -31,6 +32,7 @@ func (e *Editor) applyBroker(r record.Record) (reason string, done bool) {
 	case *record.BrokerRegistrationChange:
 		reason = e.changeBroker(r.BrokerID, r.BrokerEpoch, func(b *Broker) { b.change(r) })
 	case *record.RegisterController:
+		// A copy: the record is its decoder's, and images never change.
 		controller := *r
 		controller.Features = sortedFeatures(r.Features)
 		e.next.controllers = e.next.controllers.with(r.ControllerID, &controller)
@@ -49,6 +51,7 @@ func sortedFeatures(ranges []record.FeatureRange) []record.FeatureRange {
 // change applies the fields that say something. A broker leaves the shutdown state only by registering again.
 func (b *Broker) change(r *record.BrokerRegistrationChange) {
 	switch {
+	// The wire has 1 for "becomes so", -1 for "no longer", 0 for "as before" (KIP-841).
 	case r.Fenced > 0:
 		b.Fenced = true
 	case r.Fenced < 0:
@@ -60,6 +63,7 @@ func (b *Broker) change(r *record.BrokerRegistrationChange) {
 	if len(r.LogDirs) > 0 {
 		b.LogDirs = r.LogDirs
 	}
+	// An empty list says that none is cordoned any more, null that nothing changed (KIP-1066).
 	if r.CordonedLogDirs != nil {
 		b.CordonedLogDirs = r.CordonedLogDirs
 	}
@@ -89,6 +93,7 @@ func (e *Editor) changeBroker(id model.BrokerID, epoch model.BrokerEpoch, change
 	return ""
 }
 
+// setBroker notes the id for the delta, which finds out by itself whether anything differs.
 func (e *Editor) setBroker(b *Broker) {
 	e.next.brokers = e.next.brokers.with(b.ID, b)
 	e.touched.brokers = append(e.touched.brokers, b.ID)

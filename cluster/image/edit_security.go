@@ -14,6 +14,7 @@ type quota struct {
 	values []quotaValue
 }
 
+// quotaValue is one quota. Those of an entity are kept in order of key, so that every node writes the same checkpoint.
 type quotaValue struct {
 	key   string
 	value float64
@@ -30,6 +31,7 @@ func (e *Editor) applySecurity(r record.Record) string {
 		}
 		e.next.acls = e.next.acls.without(r.ID)
 	case *record.UserScramCredential:
+		// One mechanism of a user replaces itself and leaves the user's others.
 		e.next.scram = e.next.scram.with(scramKey{r.Mechanism, r.Name}, r)
 	case *record.RemoveUserScramCredential:
 		e.next.scram = e.next.scram.without(scramKey{r.Mechanism, r.Name})

@@ -27,6 +27,7 @@ func (e *Editor) applyTopic(r record.Record) (reason string, done bool) {
 
 // createTopic makes a topic without partitions; their records follow in the same transaction.
 func (e *Editor) createTopic(r *record.Topic) string {
+	// The controller refuses both before it writes a record: in a log either is damage, or a bug.
 	if old, ok := e.next.byName.get(r.Name); ok {
 		return fmt.Sprintf("topic %s exists with id %s", r.Name, old.ID)
 	}
@@ -43,6 +44,7 @@ func (e *Editor) createTopic(r *record.Topic) string {
 
 // forgetCollision lets the name's look-alikes be created again.
 func (e *Editor) forgetCollision(name string) {
+	// Names that differ in '.' and '_' alone collide in metrics.
 	key, risky := collisionKey(name)
 	if !risky {
 		return
@@ -66,6 +68,7 @@ func (e *Editor) removeTopic(id model.TopicID) string {
 	e.next.byName = e.next.byName.without(t.Name)
 	e.forgetCollision(t.Name)
 	e.next.partitions -= len(t.Partitions)
+	// The id is not owned any more: a topic created under the name has another one.
 	delete(e.owned, id)
 	e.touched.topics = append(e.touched.topics, id)
 	if resource := (ConfigResource{TopicResource, t.Name}); e.next.Config(resource).Len() > 0 {
@@ -139,6 +142,7 @@ func (e *Editor) changePartition(r *record.PartitionChange) string {
 func (p *Partition) Changed(r *record.PartitionChange) Partition {
 	next := *p
 	next.Epoch++
+	// Null in a change record means "as before", an empty list means empty.
 	set := func(field *[]model.BrokerID, value []model.BrokerID) {
 		if value != nil {
 			*field = value

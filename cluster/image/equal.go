@@ -10,6 +10,7 @@ import (
 
 // Equal tells whether two images hold the same, whatever their offsets: a checkpoint of either would be the same.
 func (i *Image) Equal(o *Image) bool {
+	// Records come in a fixed order, so two walks side by side compare all.
 	next, stop := iter.Pull(o.Records())
 	defer stop()
 	for r := range i.Records() {

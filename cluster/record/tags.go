@@ -22,6 +22,7 @@ func (c *coder) tags(fields ...field) {
 		var tag, size uint64
 		c.uvarint(&tag)
 		c.uvarint(&size)
+		// KIP-482 demands the order, and a tag that comes twice would set a field twice.
 		if c.bad == "" && tag < next {
 			c.fail("tagged fields are not in rising order")
 			return

@@ -13,6 +13,7 @@ type parser struct {
 	short bool
 }
 
+// take gives n bytes, or nothing when they are not there; a length of -1, which stands for null, is not there either.
 func (p *parser) take(n int) []byte {
 	if n < 0 || n > len(p.b) {
 		p.b, p.short = nil, true
@@ -44,11 +45,13 @@ func (p *parser) int64() int64 {
 	return 0
 }
 
+// uuid stays zero when it is cut off, like every field.
 func (p *parser) uuid() (u model.UUID) {
 	copy(u[:], p.take(len(u)))
 	return u
 }
 
+// uvarint reads a length or count: five bytes at most, and no more than an int32, as in Kafka's ByteUtils.
 func (p *parser) uvarint() int {
 	v, n := binary.Uvarint(p.b[:min(len(p.b), binary.MaxVarintLen32)])
 	if n <= 0 || v > 1<<31-1 {
@@ -70,6 +73,7 @@ func (p *parser) count(least int) int {
 	return max(n, 0)
 }
 
+// text reads a compact string: its length plus one, then the bytes (KIP-482).
 func (p *parser) text() string { return string(p.take(p.uvarint() - 1)) }
 
 // tags passes over the tagged fields of a struct; none is known here.
@@ -83,6 +87,7 @@ func (p *parser) tags() {
 	}
 }
 
+// quorumVoters reads the voters of a LEADER_CHANGE record: id int32, directory id from version 1 on (KIP-853), tags.
 func (p *parser) quorumVoters(version int16) []QuorumVoter {
 	voters := make([]QuorumVoter, p.count(5))
 	for i := range voters {
@@ -95,6 +100,8 @@ func (p *parser) quorumVoters(version int16) []QuorumVoter {
 	return voters
 }
 
+// voters reads a VOTERS record (KIP-853): id, directory id, endpoints (name, host, port), range of kraft.version. A voter
+// takes 27 bytes at least: 4 + 16 + 1 + 2 · 2 and two empty sections of tags.
 func (p *parser) voters() []Voter {
 	voters := make([]Voter, p.count(27))
 	for i := range voters {

@@ -95,6 +95,7 @@ func (c *cursor) next(r *fields, keep bool) error {
 	if !ok {
 		return c.why(errVarint)
 	}
+	// Whatever is plain is there as a whole; of a compressed batch only so much is unpacked as a record that is kept needs.
 	if length < 0 || c.from == nil && int(length) > len(c.buf)-c.pos || keep && !c.hold(int(length)) {
 		return c.why(errLength)
 	}
