@@ -123,7 +123,11 @@ type Groups struct {
 	OffsetsReplicationFactor int16         `key:"offsets.topic.replication.factor"`
 	OffsetsPartitions        int32         `key:"offsets.topic.num.partitions"`
 	OffsetsSegmentBytes      int32         `key:"offsets.topic.segment.bytes"`
+	OffsetsCodec             int32         `key:"offsets.topic.compression.codec"`
 	OffsetsRetention         time.Duration `key:"offsets.retention.minutes"`
+	OffsetsRetentionCheck    time.Duration `key:"offsets.retention.check.interval.ms"`
+	OffsetsLoadBytes         int32         `key:"offsets.load.buffer.size"`
+	CommitTimeout            time.Duration `key:"offsets.commit.timeout.ms"`
 	OffsetMetadataMaxBytes   int32         `key:"offset.metadata.max.bytes"`
 	SessionTimeoutMin        time.Duration `key:"group.min.session.timeout.ms"`
 	SessionTimeoutMax        time.Duration `key:"group.max.session.timeout.ms"`

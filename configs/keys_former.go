@@ -44,7 +44,7 @@ var formerKeys = []Key{
 	{Name: "log.message.timestamp.difference.max.ms", Type: Long, Internal: true, Null: true, Unit: "ms", Effect: Refused,
 		Reason: "use log.message.timestamp.before.max.ms and log.message.timestamp.after.max.ms",
 		Doc:    "How far a producer's timestamp may lie from the broker's."},
-	{Name: "offsets.commit.required.acks", Type: Short, Internal: true, Null: true, Effect: Accepted, Reason: noGroups,
+	{Name: "offsets.commit.required.acks", Type: Short, Internal: true, Null: true, Effect: Accepted, Reason: noWeakCommit,
 		Doc: "Acknowledgements that an offset commit waited for."},
 	{Name: "controlled.shutdown.max.retries", Type: Int, Internal: true, Null: true, Effect: Accepted, Reason: noShutdown,
 		Doc: "How often handing over leadership was tried."},

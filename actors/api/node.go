@@ -28,6 +28,7 @@ type Node struct {
 	Quorum     func() QuorumStatus // how the metadata quorum stands; safe for concurrent use
 	Sessions   *Sessions
 	Producers  ProducerIDs
+	Groups     Groups
 	Authorizer Authorizer
 	APIs       []*Handler // what ApiVersions shows: Table()
 	Clock      clock.Clock

@@ -10,7 +10,7 @@ import (
 	"troupe/codec/kerr"
 )
 
-// transactionsRefused is the one code for all that needs a transaction or group coordinator, which this broker does not
+// transactionsRefused is the one code for all that needs a transaction or share coordinator, which this broker does not
 // have: group.version, transaction.version, share.version and streams.version are finalized at 0, so that clients that
 // ask for features know.
 const transactionsRefused = kerr.UnsupportedVersion

@@ -53,13 +53,13 @@ func TestProducerIDsAreGivenWithoutATransactionalID(t *testing.T) {
 	}
 }
 
-func TestNobodyCoordinatesHere(t *testing.T) {
+func TestTransactionsAndShareGroupsHaveNoCoordinator(t *testing.T) {
 	w := newWorld(t)
 	for version := findCoordinator.Min; version <= findCoordinator.Max; version++ {
-		for kind, want := range map[int8]kerr.Code{0: transactionsRefused, 1: transactionsRefused, 2: transactionsRefused, 9: kerr.InvalidRequest} {
+		for kind, want := range map[int8]kerr.Code{1: transactionsRefused, 2: transactionsRefused, 9: kerr.InvalidRequest} {
 			req := kmsg.NewPtrFindCoordinatorRequest()
 			req.CoordinatorKey, req.CoordinatorKeys, req.CoordinatorType = "g", []string{"g", "h"}, kind
-			if version == 0 && kind != 0 {
+			if version == 0 {
 				continue // version 0 asks for groups alone
 			}
 			resp := ask[*kmsg.FindCoordinatorResponse](w, req, version)

@@ -29,6 +29,7 @@ import (
 type world struct {
 	t      *testing.T
 	node   *Node
+	system *kit.System
 	clock  *clock.Manual
 	order  *kit.Deterministic
 	shard  kit.Ref
@@ -60,6 +61,7 @@ func newWorld(t *testing.T) *world {
 	log := slog.New(slog.DiscardHandler)
 	pace := replica.Pace{First: time.Hour, Retention: time.Hour, Producers: time.Hour}
 	deps := &replica.Deps{Self: 1, Log: log, ProducerExpiry: func() time.Duration { return time.Hour }}
+	w.system = system
 	w.shard = system.Spawn("replicas", replica.NewShard(deps, pace))
 	w.node = &Node{
 		ID: 1, Config: &configs.Broker{NodeID: 1}, Layers: w.layers, Images: w, Replicas: replica.NewDirectory(),

@@ -59,6 +59,7 @@ type Broker struct {
 	replicas    *replica.Directory
 	shards      []kit.Ref
 	source      *metadata.Source
+	groups      api.Groups
 	lifecycle   *lifecycleState
 	refs        refs
 	node        *api.Node
@@ -77,8 +78,8 @@ type Broker struct {
 
 // refs are the actors that the broker addresses itself.
 type refs struct {
-	warden, metadata, controller, lifecycle, producerIDs, checkpointer kit.Ref
-	listeners                                                          []kit.Ref
+	warden, metadata, controller, lifecycle, producerIDs, checkpointer, groups kit.Ref
+	listeners                                                                  []kit.Ref
 }
 
 type boundListener struct {

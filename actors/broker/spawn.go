@@ -109,8 +109,10 @@ func (b *Broker) spawnReplicas() {
 	for i := range shardCount {
 		b.shards = append(b.shards, b.system.Spawn(fmt.Sprintf("replicas/%d", i), replica.NewShard(deps, pace)))
 	}
+	b.spawnGroups()
 	md := metadata.Deps{
-		Self: b.cfg.NodeID, Source: b.source, Replicas: b.replicas, Shards: b.shards, Dirs: b.dirs, Log: b.log,
+		Coordinators: map[string]kit.Ref{api.OffsetsTopic: b.refs.groups},
+		Self:         b.cfg.NodeID, Source: b.source, Replicas: b.replicas, Shards: b.shards, Dirs: b.dirs, Log: b.log,
 		Found: found, Clean: clean, Settled: b.opening.settled, Opened: b.opening.opened,
 	}
 	b.refs.metadata = b.system.Spawn("metadata", metadata.New(md))
@@ -175,7 +177,7 @@ func (b *Broker) connect() {
 	b.node = &api.Node{
 		ID: cfg.NodeID, Config: cfg, Layers: b.source.Layers, Images: b.source, Replicas: b.replicas, Dirs: b.dirs,
 		Controller: b.refs.controller, Sessions: api.NewSessions(b.clock, int(cfg.Fetch.SessionSlots)),
-		Producers: idSource{b.refs.producerIDs}, Authorizer: api.AllowAll{}, APIs: api.Table(),
+		Producers: idSource{b.refs.producerIDs}, Groups: b.groups, Authorizer: api.AllowAll{}, APIs: api.Table(),
 		Quorum: api.SoleVoter(cfg.NodeID, b.metadataDir.ID, b.source), Clock: b.clock, Log: b.log, Stats: &api.Stats{},
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -41,6 +41,8 @@ type Deps struct {
 	Shards   []kit.Ref
 	Dirs     []*disk.Dir
 	Log      *slog.Logger
+	// Coordinators are the hosts of the coordinators of internal topics, by topic.
+	Coordinators map[string]kit.Ref
 	// Found are the logs that were there at the start; what no image claims is set aside as stray.
 	Found map[model.TopicPartition]Found
 	// Settled is told, once the metadata is complete, how many of Found it claims; Opened is told of each of those.

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"troupe/actors/coordinator"
 	"troupe/actors/disk"
 	"troupe/actors/kit"
 	"troupe/actors/replica"
@@ -56,6 +57,7 @@ func (a *applier) topic(ctx *kit.Context, i *image.Image, t image.TopicDelta) {
 		default:
 			a.host(ctx, tp, t.After.ID, p, at, cfg)
 		}
+		a.coordinate(ctx, tp, t.After.ID, p.Leader == a.deps.Self, p.LeaderEpoch)
 	}
 }
 
@@ -137,6 +139,19 @@ func (a *applier) drop(ctx *kit.Context, t *image.Topic) {
 		if h != nil && h.TopicID == t.ID {
 			a.dropReplica(ctx, h)
 		}
+		a.coordinate(ctx, model.TopicPartition{Topic: t.Name, Partition: int32(n)}, t.ID, false, model.NoLeaderEpoch)
+	}
+}
+
+// coordinate has a partition's coordinator run where its leader is.
+func (a *applier) coordinate(ctx *kit.Context, tp model.TopicPartition, id model.TopicID, leads bool, epoch model.LeaderEpoch) {
+	host, coordinated := a.deps.Coordinators[tp.Topic]
+	switch {
+	case !coordinated:
+	case leads:
+		ctx.Send(host, &coordinator.Lead{LeaderEpoch: epoch, Handle: a.deps.Replicas.Get(tp)})
+	default:
+		ctx.Send(host, &coordinator.Resign{Partition: tp.Partition, TopicID: id})
 	}
 }
 

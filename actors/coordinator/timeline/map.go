@@ -87,7 +87,9 @@ func (m *Map[K, V]) CommittedKeys(compare func(a, b K) int) []K {
 func SortedKeys[K cmp.Ordered, V any](m *Map[K, V]) []K { return m.Keys(cmp.Compare[K]) }
 
 // SortedCommittedKeys is CommittedKeys for keys that have an order of their own.
-func SortedCommittedKeys[K cmp.Ordered, V any](m *Map[K, V]) []K { return m.CommittedKeys(cmp.Compare[K]) }
+func SortedCommittedKeys[K cmp.Ordered, V any](m *Map[K, V]) []K {
+	return m.CommittedKeys(cmp.Compare[K])
+}
 
 func (m *Map[K, V]) keep(k K) {
 	if !m.line.note(m) {

@@ -1,0 +1,213 @@
+package group
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/actors/coordinator"
+	"troupe/actors/group/record"
+	"troupe/codec/kerr"
+	"troupe/internal/model"
+)
+
+// Replay takes a record at loading. Kinds that are not known are passed over.
+func (m *Machine) Replay(o coordinator.Origin, r coordinator.Record) error {
+	e, err := record.Decode(r)
+	switch {
+	case errors.Is(err, record.ErrUnknownType):
+		return nil
+	case err != nil:
+		return err
+	}
+	m.line.At(o.Offset)
+	var c *committed
+	if e.Committed != nil {
+		c = committedOf(e.Committed)
+	}
+	switch {
+	case e.Offset != nil && o.ProducerID != model.NoProducerID:
+		m.pending.add(o.ProducerID, *e.Offset, c)
+	case e.Offset != nil:
+		m.replayOffset(*e.Offset, c)
+	case e.State != nil:
+		m.loadGroup(e.Group, e.State)
+	default:
+		m.loadDeletion(e.Group)
+	}
+	return nil
+}
+
+// ReplayMarker makes the offsets of a transaction count, or drops them.
+func (m *Machine) ReplayMarker(o coordinator.Origin, commit bool) {
+	m.line.At(o.Offset)
+	for _, p := range m.pending[o.ProducerID] {
+		if commit {
+			m.replayOffset(p.key, p.value)
+		}
+	}
+	delete(m.pending, o.ProducerID)
+}
+
+// replayOffset puts an offset in, or takes it out with nil. Whoever commits without having joined makes a group without
+// a protocol type by it.
+func (m *Machine) replayOffset(key record.Offset, c *committed) {
+	g, there := m.groups.Get(key.Group)
+	at := partition{key.Topic, key.Partition}
+	switch {
+	case c == nil && there:
+		g.offsets.Delete(at)
+	case c == nil:
+	case !there:
+		g = m.newGroup(key.Group)
+		m.groups.Set(key.Group, g)
+		g.offsets.Set(at, c)
+	default:
+		g.offsets.Set(at, c)
+	}
+}
+
+// recordState gives out the record of a group as its members stand.
+func (m *Machine) recordState(g *group) model.Offset {
+	return m.record(g, func(p *member) []byte { return p.assigned })
+}
+
+// record gives out a group's state with an assignment. The members are soft state, so that its replay only makes sure
+// of the group.
+func (m *Machine) record(g *group, assigned func(*member) []byte) model.Offset {
+	v := kmsg.NewGroupMetadataValue()
+	v.ProtocolType, v.Generation, v.CurrentStateTimestamp = g.protocolType, g.generation, g.since.UnixMilli()
+	if len(g.members) > 0 {
+		v.Protocol, v.Leader = &g.protocol, &g.leader
+	}
+	for _, p := range g.members {
+		out := kmsg.NewGroupMetadataValueMember()
+		out.MemberID, out.InstanceID, out.ClientID, out.ClientHost = p.id, p.instance, p.client.ID, p.client.Host
+		out.RebalanceTimeoutMillis, out.SessionTimeoutMillis = int32(p.rebalance.Milliseconds()), int32(p.session.Milliseconds())
+		out.Subscription, out.Assignment = p.metadata(g.protocol), assigned(p)
+		v.Members = append(v.Members, out)
+	}
+	o := m.append(record.StoreGroup(g.id, v))
+	if known, _ := m.groups.Get(g.id); known != g {
+		m.groups.Set(g.id, g)
+	}
+	return o
+}
+
+// loadGroup makes a group as it was recorded: with members it was stable.
+func (m *Machine) loadGroup(id string, v *kmsg.GroupMetadataValue) {
+	g := m.newGroup(id)
+	if old, there := m.groups.Get(id); there {
+		g.offsets = old.offsets
+	}
+	g.since = time.UnixMilli(v.CurrentStateTimestamp)
+	g.protocolType, g.generation = v.ProtocolType, v.Generation
+	if v.Protocol != nil {
+		g.protocol = *v.Protocol
+	}
+	for i := range v.Members {
+		r := &v.Members[i]
+		p := &member{
+			id: r.MemberID, instance: r.InstanceID, client: coordinator.Client{ID: r.ClientID, Host: r.ClientHost},
+			session: millis(r.SessionTimeoutMillis), rebalance: millis(r.RebalanceTimeoutMillis), assigned: r.Assignment,
+			protocols: []kmsg.JoinGroupRequestProtocol{{Name: g.protocol, Metadata: r.Subscription}},
+		}
+		if r.RebalanceTimeoutMillis < 0 { // version 0 has none
+			p.rebalance = p.session
+		}
+		g.add(p, v.ProtocolType)
+		g.state = stable
+	}
+	if v.Leader != nil {
+		g.leader = *v.Leader
+	}
+	g.topics = g.subscriptions()
+	m.groups.Set(id, g)
+}
+
+// loadDeletion takes a group out. Offsets that were committed after that, or that compaction has kept, are a group's
+// without members.
+func (m *Machine) loadDeletion(id string) {
+	old, there := m.groups.Get(id)
+	if !there {
+		return
+	}
+	m.groups.Delete(id)
+	if old.offsets.Len() > 0 {
+		g := m.newGroup(id)
+		g.offsets = old.offsets
+		m.groups.Set(id, g)
+	}
+}
+
+// Loaded begins every session anew: nobody could send a heartbeat meanwhile.
+func (m *Machine) Loaded(at coordinator.At) coordinator.Effects {
+	m.begin(at)
+	m.timers.Set(timer{kind: retentionTimer}, m.now.Add(m.options.RetentionCheck))
+	for _, id := range m.groupIDs() {
+		g, _ := m.groups.Get(id)
+		for _, p := range g.members {
+			m.extend(g, p)
+		}
+		if len(g.members) > m.options.MembersMax {
+			m.prepare(g) // as many as may stay join again
+		}
+	}
+	return m.end()
+}
+
+// Committed makes what was written final.
+func (m *Machine) Committed(at coordinator.At, next model.Offset) coordinator.Effects {
+	m.begin(at)
+	m.line.Commit(next)
+	m.settle(next)
+	return m.end()
+}
+
+// Rollback takes back what the log refused. Members whose assignment was not recorded join again; who waits in a group
+// that is not there any more is refused.
+func (m *Machine) Rollback(at coordinator.At, from model.Offset, code kerr.Code) coordinator.Effects {
+	m.begin(at)
+	m.line.Rollback(from)
+	cut := slices.IndexFunc(m.unsettled, func(u unsettled) bool { return u.offset >= from })
+	if cut < 0 {
+		return m.end()
+	}
+	undone := m.unsettled[cut:]
+	m.unsettled = m.unsettled[:cut]
+	for _, u := range undone {
+		g := u.group
+		switch {
+		case u.created:
+			m.dissolve(g, code)
+		case g.state == completing && g.generation == u.generation:
+			m.resetAssignment(g, code)
+			m.prepare(g)
+		}
+	}
+	return m.end()
+}
+
+// dissolve refuses everybody who waits in a group, and ends its timers.
+func (m *Machine) dissolve(g *group, code kerr.Code) {
+	for _, p := range append([]*member(nil), g.members...) {
+		for _, w := range []*waiter{p.joining, p.syncing} {
+			if w != nil {
+				m.refuse(w, code)
+			}
+		}
+		p.joining, p.syncing = nil, nil
+		m.drop(g, p)
+	}
+	for _, id := range slices.Sorted(maps.Keys(g.given)) {
+		m.timers.Cancel(timer{knownTimer, g.id, id})
+	}
+	for _, kind := range []timerKind{joinTimer, initialTimer, syncTimer} {
+		m.timers.Cancel(timer{kind: kind, group: g.id})
+	}
+}
+
+var _ coordinator.Machine = (*Machine)(nil)
