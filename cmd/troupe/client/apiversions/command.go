@@ -1,4 +1,6 @@
 // Package apiversions is kafka-broker-api-versions: which requests brokers take, and in which versions.
+//
+// Requests: Metadata (3) for the brokers, then ApiVersions (18) to each. One that does not answer is told in its line.
 package apiversions
 
 import (
@@ -19,7 +21,7 @@ import (
 // command has no options but those of the connection.
 type command struct{ conn connection.Options }
 
-// Command makes the command.
+// Command has the name of the script without its "kafka-", as all of them do; so the names of links can be undone.
 func Command(s option.Streams) *cobra.Command {
 	return option.Command("broker-api-versions", "Show the requests and versions that brokers take", s, &command{})
 }

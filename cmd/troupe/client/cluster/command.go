@@ -1,4 +1,6 @@
 // Package cluster is kafka-cluster: the cluster's id, its endpoints, and unregistering a broker.
+//
+// Requests: DescribeCluster (60), with fenced brokers from version 2 on, and UnregisterBroker (64).
 package cluster
 
 import (

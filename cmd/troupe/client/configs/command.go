@@ -1,5 +1,10 @@
 // Package configs is kafka-configs: describe and alter the configs of topics, brokers, loggers, client metrics and
 // groups, and the quotas and credentials of users, clients and addresses.
+//
+// Requests: DescribeConfigs (32) and IncrementalAlterConfigs (44) for configs; what there is to describe comes of Metadata
+// (3), DescribeCluster (60), ListGroups (16) and ListConfigResources (74). Quotas have DescribeClientQuotas (48) and
+// AlterClientQuotas (49), credentials DescribeUserScramCredentials (50) and AlterUserScramCredentials (51). Configs of a
+// broker are asked of that broker, by its id: no other knows what its file says.
 package configs
 
 import (

@@ -1,5 +1,10 @@
 // Package consume is kafka-console-consumer: records become lines of standard output. A partition is read by itself,
 // and all partitions of the topics without a group unless one is named.
+//
+// Requests: Metadata (3), ListOffsets (2) for where to begin, Fetch (1); with --group also FindCoordinator (10), the
+// membership of a classic group (11 to 14), OffsetFetch (9) and OffsetCommit (8).
+//
+// Standard output has the records alone; the count and all complaints go to standard error.
 package consume
 
 import (

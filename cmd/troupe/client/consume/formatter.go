@@ -57,6 +57,7 @@ func (f *formatter) write(w *bufio.Writer, r *kgo.Record) error {
 		shown bool
 		write func() error
 	}{
+		// Kafka's order of columns, whichever are shown.
 		{f.timestamp, func() error { return f.writeTimestamp(w, r) }},
 		{f.partition, func() error { return put(w, "Partition:"+strconv.Itoa(int(r.Partition))) }},
 		{f.offset, func() error { return put(w, "Offset:"+strconv.FormatInt(r.Offset, 10)) }},

@@ -1,4 +1,7 @@
 // Package deleterecords is kafka-delete-records: delete the records of partitions up to given offsets.
+//
+// Requests: Metadata (3), then DeleteRecords (21) to the leader of each partition. What fails for one partition is told
+// in its line, and the command goes on and ends with 0, as the script does.
 package deleterecords
 
 import (

@@ -22,6 +22,7 @@ func parse(text []byte) ([]target, error) {
 	if err := json.Unmarshal(text, &file); err != nil {
 		return nil, option.Fail("Expected JSON object, received %s", bytes.TrimSpace(text))
 	}
+	// Without a version it is 1, the only one there is.
 	if raw, ok := file["version"]; ok {
 		version, err := number(raw, "Integer", math.MaxInt32)
 		if err != nil {

@@ -1,4 +1,7 @@
 // Package dumplog is kafka-dump-log: it shows what is in the files of a log directory, and checks indexes against logs.
+//
+// It sends no requests and takes no lock: files may belong to a broker that is writing them, Troupe's or Kafka's. What it
+// prints is compared with Kafka's own output for files of Kafka (testdata). Formats: docs/formats.
 package dumplog
 
 import (

@@ -138,6 +138,7 @@ func constantCase(name string) string {
 // coordinator decodes the log of a coordinator: a key begins with the number of its record, a value with its version.
 func coordinator(keys, values schema.Kind) decoder {
 	return func(r batch.Record) (*string, *string, error) {
+		// Coordinators write no record without a key, so the log is another's.
 		if r.Key == nil {
 			return nil, nil, fmt.Errorf("Failed to decode message at offset %d using the specified decoder (message had a missing key)", r.Offset)
 		}

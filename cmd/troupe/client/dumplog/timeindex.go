@@ -34,6 +34,7 @@ func (d *dumper) timeIndex(file string) error {
 	if err != nil {
 		return err
 	}
+	// An offset index that is missing is an error here: the script opens it, too.
 	places, _, err := readPlaces(beside(file, ".index"), base)
 	if err != nil {
 		return err

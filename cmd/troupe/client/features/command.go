@@ -1,4 +1,7 @@
 // Package features is kafka-features: the finalized levels of features, and changing them.
+//
+// Requests: ApiVersions (18) from version 3 on, which carries features (KIP-584), and UpdateFeatures (57). The mappings of
+// releases and the dependencies of levels are this program's own tables, of 4.3.1.
 package features
 
 import (

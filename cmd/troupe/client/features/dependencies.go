@@ -20,6 +20,7 @@ func (d *dependencies) Define(fs *pflag.FlagSet) {
 // Complain implements option.Complainer.
 func (d *dependencies) Complain(err error) error { return misuse(option.ArgumentError(err).Error()) }
 
+// Run tells what each level needs, in the order they were named.
 func (d *dependencies) Run(_ context.Context, fs *pflag.FlagSet, s option.Streams) error {
 	if !d.features.Given() {
 		return misuse("argument --feature is required")

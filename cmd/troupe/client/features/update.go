@@ -92,6 +92,7 @@ func (u *update) upgradeType(fs *pflag.FlagSet) int8 {
 
 // levels reads which features go to which level.
 func (u *update) levels(s option.Streams) (map[string]int16, error) {
+	// A release stands for a level of every feature, so it excludes naming one.
 	if u.release.Given() {
 		if u.metadata.Given() || u.features.Given() {
 			return nil, option.Fail("Can not specify `release-version` with other feature flags.")
@@ -115,6 +116,7 @@ func (u *update) levels(s option.Streams) (map[string]int16, error) {
 				return nil, err
 			}
 		}
+		// --metadata counts as naming metadata.version.
 		if _, again := levels[name]; again {
 			return nil, option.Fail("Feature %s was specified more than once.", name)
 		}
@@ -156,6 +158,7 @@ func failures(resp *kmsg.UpdateFeaturesResponse, names []string) map[string]erro
 
 // report tells of each feature in the order of names, of failures with their reason; one failure makes the command fail.
 func (u *update) report(fs *pflag.FlagSet, s option.Streams, names []string, levels map[string]int16, failed map[string]error) error {
+	// A dry run says what could be done, in the same lines.
 	could, was := "Could not", "was"
 	if fs.Changed("dry-run") {
 		could, was = "Can not", "can be"

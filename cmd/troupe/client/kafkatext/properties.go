@@ -27,6 +27,7 @@ func Load(path string) (Properties, error) {
 // first unescaped '=', ':' or blank ends the key.
 func parse(text string) (Properties, error) {
 	p := Properties{}
+	// Empty lines mean nothing in this format, so runs of line ends may count as one.
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 	for i := 0; i < len(lines); i++ {
 		line := strings.TrimLeft(lines[i], " \t\f")
@@ -61,6 +62,7 @@ func odd(line string) bool {
 func split(line string) (key, value string) {
 	for i := 0; i < len(line); i++ {
 		switch line[i] {
+		// What is escaped ends no key.
 		case '\\':
 			i++
 		case '=', ':', ' ', '\t', '\f':

@@ -1,4 +1,6 @@
 // Package logdirs is kafka-log-dirs: what the log directories of brokers hold.
+//
+// Requests: DescribeCluster (60) for the brokers there are, then DescribeLogDirs (35) to each that was asked for.
 package logdirs
 
 import (

@@ -1,4 +1,8 @@
 // Package offsets is kafka-get-offsets: offsets of partitions by time.
+//
+// Requests: Metadata (3) for the partitions, then ListOffsets (2) to the leader of each.
+//
+// The output is topic:partition:offset, a line for each partition that has such an offset.
 package offsets
 
 import (

@@ -35,6 +35,7 @@ func Normalize(fs *pflag.FlagSet, args []string) []string {
 			i++
 			out = append(out, arg)
 			arg = args[i]
+		// Only what does not look like an option is taken for the value that may be left out.
 		case flag.NoOptDefVal != "" && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-"):
 			i++
 			arg += "=" + args[i]

@@ -13,6 +13,7 @@ import (
 // they are numbers, is decided where they are read, as in Kafka's scripts: some errors depend on the order of checks.
 type Text struct {
 	name   string
+	hint   string // stands for the value in the help
 	def    string
 	values []string
 }
@@ -64,18 +65,18 @@ func (t *Text) Set(s string) error {
 	return nil
 }
 
-// Type is shown in the help.
-func (t *Text) Type() string { return "string" }
+// Type is what pflag shows for the value.
+func (t *Text) Type() string { return t.hint }
 
-// Var defines an option that takes a value; hint is the placeholder shown in the help.
+// Var defines an option that takes a value; hint stands for it in the help.
 func Var(fs *pflag.FlagSet, t *Text, name, hint, usage string) {
 	Default(fs, t, name, hint, "", usage)
 }
 
 // Default is Var with a default value.
 func Default(fs *pflag.FlagSet, t *Text, name, hint, def, usage string) {
-	t.name, t.def = name, def
-	fs.Var(t, name, usage+" `"+hint+"`")
+	t.name, t.hint, t.def = name, hint, def
+	fs.Var(t, name, usage)
 }
 
 // Optional defines an option whose value may be left out, and is then without.
@@ -86,6 +87,6 @@ func Optional(fs *pflag.FlagSet, t *Text, name, hint, without, usage string) {
 
 // Short is Var with a one-letter form.
 func Short(fs *pflag.FlagSet, t *Text, name, letter, hint, usage string) {
-	t.name = name
-	fs.VarP(t, name, letter, usage+" `"+hint+"`")
+	t.name, t.hint = name, hint
+	fs.VarP(t, name, letter, usage)
 }

@@ -61,6 +61,7 @@ func (s *stats) record(latency, size, at int64) {
 	w.bytes += size
 	w.latencies += latency
 	w.longest = max(w.longest, latency)
+	// Windows end with a record and not with a clock: a stalled run prints nothing, like the script.
 	if at-w.start < s.interval {
 		return
 	}

@@ -1,4 +1,8 @@
 // Package produce is kafka-console-producer: lines of standard input become records.
+//
+// Requests: Metadata (3), InitProducerId (22) unless acks forbid idempotence, Produce (0).
+//
+// Unlike the script it ends with 1 when a record was lost: what calls it must not take the records for stored.
 package produce
 
 import (

@@ -92,6 +92,7 @@ func (r *lineReader) next() (*kgo.Record, error) {
 			return nil, err
 		}
 		rest = after
+		// The marker in place of the headers means that there are none.
 		if headers != nil && !r.isNull(*headers) {
 			if record.Headers, err = r.headers(*headers); err != nil {
 				return nil, err
@@ -126,6 +127,7 @@ func (r *lineReader) cut(line, rest, separator, name string) (*string, string, e
 	return nil, "", exception("No %s found on line number %d: '%s'", name, r.line, line)
 }
 
+// headers reads key:value pairs; keys may repeat and their order stays (KIP-82).
 func (r *lineReader) headers(text string) ([]kgo.RecordHeader, error) {
 	pairs := r.headersSeparator.Split(text, -1)
 	for len(pairs) > 1 && pairs[len(pairs)-1] == "" { // as Java's split
@@ -141,6 +143,7 @@ func (r *lineReader) headers(text string) ([]kgo.RecordHeader, error) {
 			continue
 		case !found:
 			return nil, exception("No header key separator found in pair '%s' on line number %d", pair, r.line)
+		// A header's value may be null, its key may not.
 		case r.isNull(key):
 			return nil, exception("Header keys should not be equal to the null marker '%s' as they can't be null", key)
 		}

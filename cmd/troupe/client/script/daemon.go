@@ -26,6 +26,7 @@ func Background(script string, args []string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return option.Fail("output of -daemon: %s; set LOG_DIR to a directory that can be written", err)
 	}
+	// Emptied at each start, as by the script's redirection.
 	out, err := os.OpenFile(filepath.Join(dir, "kafkaServer.out"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
 	if err != nil {
 		return option.Fail("output of -daemon: %s; set LOG_DIR to a directory that can be written", err)

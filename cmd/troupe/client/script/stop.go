@@ -110,6 +110,7 @@ func servers() ([]process, error) {
 	var found []process
 	for _, dir := range dirs {
 		exe, err := os.Readlink(filepath.Join(dir, "exe"))
+		// A binary that was replaced while a broker ran from it is marked as deleted.
 		if err != nil || strings.TrimSuffix(exe, " (deleted)") != binary {
 			continue // another program, another user's, or already gone
 		}
@@ -145,6 +146,7 @@ func listed(name string) ([]process, error) {
 		return nil, fmt.Errorf("list processes: %w", err)
 	}
 	var found []process
+	// A script that was started through an interpreter is not found: its first word is the interpreter's.
 	for lines := bufio.NewScanner(strings.NewReader(string(out))); lines.Scan(); {
 		words := strings.Fields(lines.Text())
 		if len(words) < 2 || filepath.Base(words[1]) != name && filepath.Base(words[1]) != "kafka-server-start.sh" {

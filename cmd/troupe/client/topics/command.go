@@ -1,4 +1,10 @@
 // Package topics is kafka-topics: create, list, describe, alter and delete topics.
+//
+// Requests: all actions but create begin with Metadata (3), for the names that a pattern means. Then CreateTopics (19),
+// CreatePartitions (37) or DeleteTopics (20); describe goes on with DescribeTopicPartitions (75, or with what Metadata
+// told where a cluster lacks it), DescribeConfigs (32) and ListPartitionReassignments (46).
+//
+// Errors of the cluster are told on standard output, those of the command line on standard error; the code is 1.
 package topics
 
 import (
@@ -64,6 +70,7 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 	if err := c.check(); err != nil {
 		return err
 	}
+	// The client id is that of the Java admin client, by which quotas and logs of a cluster know it.
 	client, err := c.conn.Open("adminclient-1", s.Err)
 	if err != nil {
 		return err

@@ -91,6 +91,7 @@ var errNoDescribe = errors.New("DescribeTopicPartitions is not supported")
 
 // byName pages through DescribeTopicPartitions.
 func (c *command) byName(ctx context.Context, names []string) ([]*topic, error) {
+	// 2000 is the broker's own default, too.
 	limit, err := c.responseLimit.Int(32, 2000)
 	if err != nil {
 		return nil, err

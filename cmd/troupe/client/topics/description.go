@@ -21,8 +21,8 @@ type topic struct {
 	Configs           configs     `json:"configs"`
 	Partitions        []partition `json:"partitions"`
 
-	minISR                      int
-	printSummary, printPartions bool
+	minISR       int
+	printSummary bool
 }
 
 // config is one setting that is not the default; a sensitive one has no value.
