@@ -38,7 +38,7 @@ func OpenSessions(address, topic string, sessions, partitions int) (*Sessions, e
 		}
 		s.clients = append(s.clients, c)
 		s.running.Go(func() {
-			if err := s.consume(c, topic, partitions); err != nil && !errors.Is(err, net.ErrClosed) {
+			if err := s.consume(c, topic, partitions); !errors.Is(err, net.ErrClosed) {
 				s.mu.Lock()
 				defer s.mu.Unlock()
 				s.failure = err
@@ -62,6 +62,7 @@ func (s *Sessions) Stop() error {
 	return s.failure
 }
 
+// consume fetches until the connection is closed or fails; its error is never nil.
 func (s *Sessions) consume(c *Client, topic string, partitions int) error {
 	req := kmsg.NewPtrFetchRequest()
 	req.Version, req.MaxWaitMillis, req.MinBytes, req.MaxBytes = fetchVersion, 0, 1, 50<<20
