@@ -21,6 +21,7 @@ type Broker struct {
 
 	Topics       Topics
 	Log          Log
+	Cleaner      Cleaner
 	Socket       Socket
 	Fetch        Fetch
 	Producers    Producers
@@ -57,6 +58,17 @@ type Log struct {
 	HighWatermark     time.Duration `key:"replica.high.watermark.checkpoint.interval.ms"`
 	InitialTaskDelay  time.Duration `key:"log.initial.task.delay.ms"`
 	RecoveryPerDirMax int32         `key:"num.recovery.threads.per.data.dir"` // logs recovered at once
+}
+
+// Cleaner is how logs are compacted; when is a matter of each topic.
+type Cleaner struct {
+	Enabled     bool          `key:"log.cleaner.enable"`
+	Threads     int32         `key:"log.cleaner.threads"`                 // logs at once
+	BytesPerSec float64       `key:"log.cleaner.io.max.bytes.per.second"` // read and written, in all
+	MapBytes    int64         `key:"log.cleaner.dedupe.buffer.size"`      // for keys, in all
+	MapLoad     float64       `key:"log.cleaner.io.buffer.load.factor"`
+	BufferBytes int32         `key:"log.cleaner.io.buffer.size"` // for reading and writing, in all
+	Backoff     time.Duration `key:"log.cleaner.backoff.ms"`
 }
 
 // Socket is what every connection gets. A buffer size of -1 leaves the system's own.

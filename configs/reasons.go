@@ -21,7 +21,6 @@ const (
 	noShare        = "this version has no share groups"
 	noStreams      = "this version has no streams groups"
 	noTransactions = "this version has no transaction coordinator"
-	noCompaction   = "this version does not compact logs; compacted topics keep every record"
 	noTiering      = "this version has no remote storage; records stay in log.dirs as long as retention says"
 	noTLS          = "this version has no TLS; use PLAINTEXT listeners"
 	noSASL         = "this version has no SASL; use PLAINTEXT listeners"

@@ -58,6 +58,7 @@ type Broker struct {
 	metadataDir *disk.Dir
 	replicas    *replica.Directory
 	shards      []kit.Ref
+	cleaners    map[*disk.Dir]kit.Ref
 	source      *metadata.Source
 	groups      api.Groups
 	lifecycle   *lifecycleState

@@ -18,7 +18,7 @@ func (b *Broker) shutDown(ctx context.Context) error {
 	defer b.closeConsole()
 	// The order of a clean stop: nothing new comes in and what came is answered; leaderships move away; logs are closed, so
 	// that the checkpoints are of what is on disk; the actors go last, since every stage needs some.
-	stages := []func(context.Context) error{b.stopGroups, b.drainListeners, b.leave, b.closeLogs, b.checkpointAll, b.stopActors}
+	stages := []func(context.Context) error{b.stopGroups, b.drainListeners, b.leave, b.stopCleaners, b.closeLogs, b.checkpointAll, b.stopActors}
 	for _, stage := range stages {
 		if err := stage(ctx); err != nil {
 			return err

@@ -104,11 +104,12 @@ func (p prefixed) Spawn(name string, props kit.Props) kit.Ref {
 func (b *Broker) spawnReplicas() {
 	found, clean := b.foundLogs()
 	b.opening = newOpening()
-	deps := &replica.Deps{Self: b.cfg.NodeID, Log: b.log, ProducerExpiry: func() time.Duration { return b.source.Broker().Producers.Expiration }}
+	deps := &replica.Deps{Self: b.cfg.NodeID, Log: b.log, Dropped: b.dropped, ProducerExpiry: func() time.Duration { return b.source.Broker().Producers.Expiration }}
 	pace := replica.Pace{First: b.cfg.Log.InitialTaskDelay, Retention: b.cfg.Log.RetentionCheck, Producers: b.cfg.Producers.ExpirationCheck}
 	for i := range shardCount {
 		b.shards = append(b.shards, b.system.Spawn(fmt.Sprintf("replicas/%d", i), replica.NewShard(deps, pace)))
 	}
+	b.spawnCleaners()
 	b.spawnGroups()
 	md := metadata.Deps{
 		Coordinators: map[string]kit.Ref{api.OffsetsTopic: b.refs.groups},
