@@ -196,5 +196,8 @@ func (s settings) located(err error) error {
 	if at, set := s[together.Key]; set {
 		return fmt.Errorf("%s: %w", at.origin, err)
 	}
+	if together.Value == "" { // what is not set anywhere stands nowhere
+		return err
+	}
 	return fmt.Errorf("default of %w", err)
 }

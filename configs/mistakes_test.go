@@ -98,7 +98,7 @@ func TestMistakesOutsideTheFileNameTheirSource(t *testing.T) {
 
 func TestANodeWithoutANumberIsAskedForOne(t *testing.T) {
 	_, err := Load(Options{File: write(t, "a.yaml", "listeners: PLAINTEXT://:9092\n")})
-	if err == nil || !strings.Contains(err.Error(), "node.id=: expected the number of this node") {
+	if err == nil || !strings.HasPrefix(err.Error(), "node.id: not set; expected the number of this node") {
 		t.Errorf("without node.id: %v", err)
 	}
 }

@@ -14,7 +14,12 @@ type SettingError struct {
 	Want  string
 }
 
-func (e *SettingError) Error() string { return fmt.Sprintf("%s=%s: %s", e.Key, e.Value, e.Want) }
+func (e *SettingError) Error() string {
+	if e.Value == "" {
+		return fmt.Sprintf("%s: %s", e.Key, e.Want)
+	}
+	return fmt.Sprintf("%s=%s: %s", e.Key, e.Value, e.Want)
+}
 
 // wrong names the value as DescribeConfigs shows it, whichever layer it comes from.
 func (l Layers) wrong(key, format string, args ...any) error {
@@ -45,7 +50,7 @@ func (l Layers) Resolve() (Broker, error) {
 // number nobody chose would be one voter.
 func (l Layers) resolveNode(b *Broker) error {
 	if v, _, _ := l.value("node.id"); v == nil {
-		return l.wrong("node.id", "expected the number of this node, at least 0; every node of a cluster has its own")
+		return l.wrong("node.id", "not set; expected the number of this node, at least 0; every node of a cluster has its own")
 	}
 	// The name before KRaft (KIP-500); files that still have both must agree.
 	if old, _ := l.text("broker.id"); old != nil && *old != "-1" && *old != strconv.Itoa(int(b.NodeID)) {
