@@ -47,8 +47,8 @@ type command struct {
 }
 
 func (c *command) Define(fs *pflag.FlagSet) {
-	option.Short(fs, &c.servers, "bootstrap-server", "b", "HOST:PORT,…", "brokers to connect to first")
-	option.Short(fs, &c.controllers, "bootstrap-controller", "C", "HOST:PORT,…", "controllers to connect to instead")
+	option.Short(fs, &c.servers, "bootstrap-server", "b", "HOST:PORT,...", "brokers to connect to first")
+	option.Short(fs, &c.controllers, "bootstrap-controller", "C", "HOST:PORT,...", "controllers to connect to instead")
 	option.Short(fs, &c.config, "command-config", "c", "FILE", "property file for the client")
 	option.Var(fs, &c.oldConfig, "config", "FILE", "old name of --command-config")
 	switch c.act {

@@ -60,7 +60,7 @@ func Command(s option.Streams) *cobra.Command {
 
 func (c *command) Define(fs *pflag.FlagSet) {
 	c.conn.Define(fs)
-	option.Var(fs, &c.bootstrapController, "bootstrap-controller", "HOST:PORT,…", "controllers to connect to instead")
+	option.Var(fs, &c.bootstrapController, "bootstrap-controller", "HOST:PORT,...", "controllers to connect to instead")
 	fs.Bool("describe", false, "show configs")
 	fs.Bool("alter", false, "change configs")
 	fs.Bool("all", false, "describe every config, not only the dynamic ones")
@@ -108,7 +108,7 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 	case err == nil || errors.As(err, &usage):
 		return err
 	// The script tells its own complaints by their text alone; what escapes it is shown with the arguments and its class.
-	case errors.As(err, &bare), connection.Unsupported(err):
+	case errors.As(err, &bare):
 		return option.Fail("%s", err)
 	case errors.As(err, &answer):
 		err = errors.New("java.util.concurrent.ExecutionException: " + answer.Qualified())

@@ -2,7 +2,10 @@ package connection
 
 import (
 	"context"
+	"regexp"
+	"strings"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -18,7 +21,7 @@ type request[R any] func(context.Context, kmsg.Requestor) (R, error)
 func Ask[R any](ctx context.Context, c *Client, name string, send request[R]) (answer R, err error) {
 	err = c.Call(ctx, name, func(ctx context.Context) (err error) {
 		answer, err = send(ctx, c)
-		return err
+		return refused(answer, err)
 	})
 	return answer, err
 }
@@ -27,10 +30,24 @@ func Ask[R any](ctx context.Context, c *Client, name string, send request[R]) (a
 func AskNode[R any](ctx context.Context, c *Client, to *kgo.Broker, name string, send request[R]) (answer R, err error) {
 	err = c.Call(ctx, name, func(ctx context.Context) (err error) {
 		answer, err = send(ctx, retrying{to})
-		return err
+		return refused(answer, err)
 	})
 	return answer, err
 }
+
+// refused puts it in the Java client's words that no broker takes a request; kgo's own name neither request nor broker.
+func refused(answer any, err error) error {
+	response, ok := answer.(kmsg.Response)
+	if !ok || !Unsupported(err) {
+		return err
+	}
+	name := wordStart.ReplaceAllString(kmsg.NameForKey(response.Key()), "${1}${3}_${2}${4}")
+	return &kafkatext.Failure{Code: kerr.UnsupportedVersion.Code, Text: "The node does not support " + strings.ToUpper(name)}
+}
+
+// wordStart is where Kafka's names of requests have an underscore: DescribeUserSCRAMCredentials is
+// DESCRIBE_USER_SCRAM_CREDENTIALS, and DescribeACLs is DESCRIBE_ACLS.
+var wordStart = regexp.MustCompile("([a-z])([A-Z])|([A-Z])([A-Z][a-z][a-z])")
 
 // retrying makes a kgo broker a Requestor; its own method of that name does not retry after a connection was cut.
 type retrying struct{ to *kgo.Broker }

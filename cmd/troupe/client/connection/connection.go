@@ -33,7 +33,7 @@ type Options struct {
 
 // Define adds --bootstrap-server (or its old name --broker-list) and --command-config.
 func (o *Options) Define(fs *pflag.FlagSet) {
-	option.Var(fs, &o.Bootstrap, "bootstrap-server", "HOST:PORT,…", "brokers to connect to first")
+	option.Var(fs, &o.Bootstrap, "bootstrap-server", "HOST:PORT,...", "brokers to connect to first")
 	option.Var(fs, &o.Config, "command-config", "FILE", "property file for the client")
 }
 
@@ -192,7 +192,9 @@ func Unreachable(err error) bool {
 
 // Unsupported tells whether the cluster is too old for a request. kgo's error has no exported name.
 func Unsupported(err error) bool {
-	return err != nil && (errors.Is(err, kerr.UnsupportedVersion) || strings.Contains(err.Error(), "broker is too old"))
+	var told *kafkatext.Failure
+	return err != nil && (errors.Is(err, kerr.UnsupportedVersion) || strings.Contains(err.Error(), "broker is too old") ||
+		errors.As(err, &told) && told.Code == kerr.UnsupportedVersion.Code)
 }
 
 // dialWarner tells of each address that cannot be reached, once; the client goes on trying.

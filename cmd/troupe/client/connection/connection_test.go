@@ -3,6 +3,7 @@ package connection
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net"
 	"strings"
 	"testing"
@@ -27,6 +28,20 @@ func TestAnAddressThatMakesNoSenseIsNamed(t *testing.T) {
 	}
 	if got, err := resolve("127.0.0.1:1, [::1]:2"); err != nil || len(got) != 2 {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// The text is that of Kafka 4.3.1's tools against a broker without quotas.
+func TestARequestThatNoBrokerTakesIsNamed(t *testing.T) {
+	tooOld := errors.New("broker is too old; the broker has already indicated it will not know how to handle the request")
+	for want, answer := range map[string]any{
+		"The node does not support DESCRIBE_CLIENT_QUOTAS":          (*kmsg.DescribeClientQuotasResponse)(nil),
+		"The node does not support DESCRIBE_USER_SCRAM_CREDENTIALS": (*kmsg.DescribeUserSCRAMCredentialsResponse)(nil),
+		"The node does not support DESCRIBE_ACLS":                   (*kmsg.DescribeACLsResponse)(nil),
+	} {
+		if err := refused(answer, tooOld); !Unsupported(err) || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }
 

@@ -44,7 +44,7 @@ func Command(s option.Streams) *cobra.Command {
 func (c *command) Define(fs *pflag.FlagSet) {
 	option.Var(fs, &c.topic, "topic", "NAME", "topic to read")
 	option.Var(fs, &c.include, "include", "REGEX", "topics to read")
-	option.Var(fs, &c.bootstrap, "bootstrap-server", "HOST:PORT,…", "brokers to connect to first")
+	option.Var(fs, &c.bootstrap, "bootstrap-server", "HOST:PORT,...", "brokers to connect to first")
 	option.Var(fs, &c.partition, "partition", "N", "the only partition to read, from its end unless --offset says otherwise")
 	option.Default(fs, &c.offset, "offset", "OFFSET", "latest", "where to begin in --partition: a number, earliest or latest")
 	fs.Bool("from-beginning", false, "begin at the earliest record")

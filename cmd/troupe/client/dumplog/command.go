@@ -39,7 +39,7 @@ var logDecoders = []string{
 }
 
 func (c *command) Define(fs *pflag.FlagSet) {
-	option.Var(fs, &c.files, "files", "FILE,…", ".log, .index, .timeindex, .txnindex, .snapshot and .checkpoint files")
+	option.Var(fs, &c.files, "files", "FILE,...", ".log, .index, .timeindex, .txnindex, .snapshot and .checkpoint files")
 	fs.Bool("print-data-log", false, "show keys and values")
 	fs.Bool("deep-iteration", false, "show each record")
 	fs.Bool("skip-record-metadata", false, "show nothing of records but keys and values")

@@ -24,8 +24,8 @@ func misuse(text string) error {
 type shared struct{ servers, controllers, config option.Text }
 
 func (o *shared) define(fs *pflag.FlagSet) {
-	option.Var(fs, &o.servers, "bootstrap-server", "HOST:PORT,…", "brokers to connect to first")
-	option.Var(fs, &o.controllers, "bootstrap-controller", "HOST:PORT,…", "controllers to connect to instead")
+	option.Var(fs, &o.servers, "bootstrap-server", "HOST:PORT,...", "brokers to connect to first")
+	option.Var(fs, &o.controllers, "bootstrap-controller", "HOST:PORT,...", "controllers to connect to instead")
 	option.Var(fs, &o.config, "command-config", "FILE", "property file for the client")
 }
 

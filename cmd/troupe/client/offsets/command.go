@@ -38,7 +38,7 @@ func (c *command) Define(fs *pflag.FlagSet) {
 	option.Var(fs, &c.topicPartitions, "topic-partitions", "LIST",
 		"patterns of topic and partitions: topic:1, topic:0-3 (3 left out), topic:5-, :2")
 	option.Var(fs, &c.topic, "topic", "NAME", "topic, or a regular expression; all when left out")
-	option.Var(fs, &c.partitions, "partitions", "0,1,…", "partitions; all when left out")
+	option.Var(fs, &c.partitions, "partitions", "0,1,...", "partitions; all when left out")
 	option.Default(fs, &c.spec, "time", "TIME", "latest", "a timestamp in ms, -1 latest, -2 earliest, "+
 		"-3 max-timestamp, -4 earliest-local, -5 latest-tiered or -6 earliest-pending-upload")
 	fs.Bool("exclude-internal-topics", false, "leave out internal topics")

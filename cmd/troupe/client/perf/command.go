@@ -40,7 +40,7 @@ func Command(s option.Streams) *cobra.Command {
 }
 
 func (c *command) Define(fs *pflag.FlagSet) {
-	option.Var(fs, &c.bootstrap, "bootstrap-server", "HOST:PORT,…", "brokers to connect to first")
+	option.Var(fs, &c.bootstrap, "bootstrap-server", "HOST:PORT,...", "brokers to connect to first")
 	option.Var(fs, &c.topic, "topic", "NAME", "topic to produce to")
 	option.Var(fs, &c.records, "num-records", "N", "number of records")
 	option.Var(fs, &c.throughput, "throughput", "N", "records a second, roughly; -1 is no limit")

@@ -46,7 +46,7 @@ func Command(s option.Streams) *cobra.Command {
 
 func (c *command) Define(fs *pflag.FlagSet) {
 	option.Var(fs, &c.topic, "topic", "NAME", "topic to send to")
-	option.Var(fs, &c.bootstrap, "bootstrap-server", "HOST:PORT,…", "brokers to connect to first")
+	option.Var(fs, &c.bootstrap, "bootstrap-server", "HOST:PORT,...", "brokers to connect to first")
 	fs.Bool("sync", false, "send records one by one, waiting for each")
 	option.Optional(fs, &c.codec, "compression-codec", "CODEC", "gzip", "none, gzip, snappy, lz4 or zstd; gzip when it has no value")
 	option.Var(fs, &c.reader, "line-reader", "CLASS", "only Kafka's LineMessageReader")

@@ -46,7 +46,7 @@ func (c *command) Define(fs *pflag.FlagSet) {
 	option.Var(fs, &c.topicID, "topic-id", "ID", "topic to describe")
 	option.Var(fs, &c.partitions, "partitions", "N", "number of partitions")
 	option.Var(fs, &c.replicationFactor, "replication-factor", "N", "replicas of each partition")
-	option.Var(fs, &c.replicaAssignment, "replica-assignment", "0:1,1:2,…", "brokers of each partition's replicas")
+	option.Var(fs, &c.replicaAssignment, "replica-assignment", "0:1,1:2,...", "brokers of each partition's replicas")
 	option.Var(fs, &c.config, "config", "KEY=VALUE", "config of the topic to create, repeatable")
 	option.Var(fs, &c.deleteConfig, "delete-config", "KEY", "no longer acts; use configs --alter")
 	fs.Bool("if-exists", false, "alter, delete or describe only if the topic exists")
