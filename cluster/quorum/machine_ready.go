@@ -128,6 +128,7 @@ func (m *Machine) apply(message *raftpb.Message) {
 		m.effects.Committed = append(m.effects.Committed, entry)
 	}
 	for _, response := range message.GetResponses() {
+		// As above: one of a term that is over is ignored.
 		_ = m.node.Step(response)
 	}
 	m.compact()
