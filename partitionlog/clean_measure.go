@@ -34,11 +34,9 @@ func (v *View) Cleanable(cfg Config, cleaned model.Offset, nowMs int64) (Cleanab
 func (v *View) layout(cleaned model.Offset) compact.Log {
 	l := compact.Log{Start: v.LogStart, End: v.LogEnd, Settled: min(v.LastStable, v.recovered), Cleaned: cleaned}
 	for i, s := range v.segments {
-		x := compact.Segment{Base: s.base, Bytes: s.size}
-		if i == len(v.segments)-1 {
-			x.Bytes = v.size // the owner goes on with the rest of it
-		} else {
-			x.NewestMs = s.newestMs()
+		x := compact.Segment{Base: s.base, Bytes: v.size} // of the last one, whose owner goes on
+		if i < len(v.segments)-1 {
+			x.Bytes, x.NewestMs = s.size, s.newestMs()
 			x.IndexBytes, x.TimeBytes = s.index.sizes()
 		}
 		l.Segments = append(l.Segments, x)
