@@ -103,6 +103,7 @@ func (m *Machine) expired(g *group, key partition, c *committed) bool {
 	from := c.atMs
 	switch {
 	case g.protocolType == "":
+	case g.state == empty && g.since.IsZero():
 	case g.state == empty:
 		from = g.since.UnixMilli()
 	case g.state == stable && g.protocolType == consumerType && g.topics != nil && !g.topics[key.topic]:

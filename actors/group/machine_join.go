@@ -42,7 +42,7 @@ func (m *Machine) join(w *waiter, c coordinator.Client, r *kmsg.JoinGroupRequest
 		g = m.newGroup(r.Group)
 	}
 	switch {
-	case !m.accepts(g, r.MemberID):
+	case !m.accepts(g, r):
 		if p := g.byID[r.MemberID]; p != nil {
 			m.drop(g, p)
 		}
@@ -63,9 +63,12 @@ func (m *Machine) join(w *waiter, c coordinator.Client, r *kmsg.JoinGroupRequest
 	}
 }
 
-// accepts holds group.max.size against a member that wants in.
-func (m *Machine) accepts(g *group, id string) bool {
-	p := g.byID[id]
+// accepts holds group.max.size against a member that wants in. A static member that comes back takes no new place.
+func (m *Machine) accepts(g *group, r *kmsg.JoinGroupRequest) bool {
+	p := g.byID[r.MemberID]
+	if p == nil && r.InstanceID != nil {
+		p = g.byID[g.instances[*r.InstanceID]]
+	}
 	switch g.state {
 	case empty:
 		return true

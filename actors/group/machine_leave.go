@@ -38,7 +38,8 @@ func (m *Machine) leave(w *waiter, r *kmsg.LeaveGroupRequest) {
 	m.reply(w, resp)
 }
 
-// leaves takes one member out, and tells whether the group has one less.
+// leaves takes one member out, and tells whether the group has one less. Somebody who has not joined with the id that
+// it was given was none.
 func (m *Machine) leaves(g *group, r *kmsg.LeaveGroupRequestMember) (bool, kerr.Code) {
 	id := r.MemberID
 	if id == "" && r.InstanceID != nil {
@@ -47,7 +48,8 @@ func (m *Machine) leaves(g *group, r *kmsg.LeaveGroupRequestMember) (bool, kerr.
 	if g.given[id] && r.InstanceID == nil {
 		m.timers.Cancel(timer{knownTimer, g.id, id})
 		delete(g.given, id)
-		return true, kerr.None
+		m.maybeCompleteJoin(g)
+		return false, kerr.None
 	}
 	p, code := g.validate(id, r.InstanceID)
 	if code != kerr.None {

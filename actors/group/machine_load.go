@@ -103,7 +103,10 @@ func (m *Machine) loadGroup(id string, v *kmsg.GroupMetadataValue) {
 	if old, there := m.groups.Get(id); there {
 		g.offsets = old.offsets
 	}
-	g.since = time.UnixMilli(v.CurrentStateTimestamp)
+	g.since = time.Time{}
+	if v.CurrentStateTimestamp >= 0 { // version 1 and older have none
+		g.since = time.UnixMilli(v.CurrentStateTimestamp)
+	}
 	g.protocolType, g.generation = v.ProtocolType, v.Generation
 	if v.Protocol != nil {
 		g.protocol = *v.Protocol

@@ -16,7 +16,7 @@ func (m *Machine) replaceStatic(w *waiter, c coordinator.Client, g *group, p *me
 			m.refuse(waiting, kerr.FencedInstanceID)
 		}
 	}
-	p.joining, p.syncing = nil, nil
+	p.joining, p.syncing, p.fresh = nil, nil, false
 	m.rename(g, p, id)
 	m.extend(g, p) // by the session timeout of before; a new one counts from the next heartbeat (measured)
 	p.client = c
