@@ -48,6 +48,7 @@ type actor struct {
 	expiryAt    time.Time // of expiry
 	soonest     time.Time // deadline of the waits added in this batch
 	lastJob     bool      // the log's own end is under way
+	surveying   surveying
 	replacing   replacing
 }
 
@@ -119,6 +120,7 @@ func (a *actor) EndBatch(ctx *kit.Context) {
 	if len(a.appends) > 0 {
 		a.submitAppends(ctx)
 	}
+	a.awaitFlush(ctx)
 	a.stageReplacement(ctx)
 	if a.changed && a.log != nil {
 		a.publish()
@@ -151,6 +153,7 @@ func (a *actor) dismiss() {
 		m.Fail(ErrStarting)
 	}
 	a.stalled = nil
+	a.surveying.answer(ErrStarting)
 	a.replacing.answer(ErrStarting)
 	for _, log := range []*partitionlog.Log{a.log, a.former} {
 		if log != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // Survey asks for what a cleaner has to know before it begins: the log as it is now, and the producers, whose last
-// batches stay.
+// batches stay. Everything in that view is flushed first, since the cleaner drops records on the word of markers in it.
 type Survey struct {
 	Done func(*partitionlog.View, []producer.Entry, error) // called once, on the actor's goroutine
 }
@@ -44,12 +44,41 @@ func (r *replacing) answer(err error) {
 	}
 }
 
+// surveying is a Survey that waits for the flush.
+type surveying struct {
+	message   *Survey
+	view      *partitionlog.View
+	producers []producer.Entry
+}
+
+func (s *surveying) answer(err error) {
+	if m := s.message; m != nil {
+		v, p := s.view, s.producers
+		*s = surveying{}
+		m.Done(v, p, err)
+	}
+}
+
 func (a *actor) survey(m *Survey) {
-	if a.log == nil || a.kept.ending.asked() {
+	if a.log == nil || a.kept.ending.asked() || a.surveying.message != nil {
 		m.Done(nil, nil, ErrStarting)
 		return
 	}
-	m.Done(a.log.View(), a.log.Producers(), nil)
+	a.surveying = surveying{m, a.log.View(), a.log.Producers()}
+}
+
+// awaitFlush answers the survey once what it tells of is flushed.
+func (a *actor) awaitFlush(ctx *kit.Context) {
+	s := &a.surveying
+	switch {
+	case s.message == nil:
+	case a.log == nil || a.kept.ending.asked():
+		s.answer(ErrStarting)
+	case a.log.Flushed() >= s.view.LogEnd:
+		s.answer(nil)
+	default:
+		a.flush(ctx)
+	}
 }
 
 func (a *actor) replace(m *Replace) {

@@ -109,6 +109,24 @@ func TestFilesOfAnEarlierTopicOfTheNameAreSetAside(t *testing.T) {
 	}
 }
 
+// A start that is cut short must not forget what the checkpoints said of logs that it did not come to.
+func TestALogThatIsNotOpenKeepsItsCheckpoint(t *testing.T) {
+	w := newWorld(t, 1)
+	h := NewHandle(tp, model.TopicID{15: 1}, w.dir, config())
+	found := Checkpoint{RecoveryPoint: 7, LogStart: 5, HighWatermark: 9}
+	w.shard.Send(&Host{Handle: h, RecoveryPoint: 7, LogStart: 5, HighWatermark: 9, Done: func() {}})
+	for h.actor.Load() == nil {
+		w.order.Step()
+	}
+	if got, ok := h.Checkpoint(); !ok || got != found {
+		t.Errorf("before the log is open: %+v, %v", got, ok)
+	}
+	w.run()
+	if got, ok := h.Checkpoint(); ok {
+		t.Errorf("the directory turned out to be empty, and is written down as %+v", got)
+	}
+}
+
 func TestACleanCloseAnswersAndLeavesNothingToRecover(t *testing.T) {
 	for seed := range uint64(50) {
 		w := newWorld(t, seed)

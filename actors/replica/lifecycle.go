@@ -94,6 +94,10 @@ func (a *actor) opened(ctx *kit.Context, m *opened) {
 		a.kept.tell(m.recovery, m.err)
 		return
 	}
+	if r := m.recovery; r.Reason != nil {
+		a.deps.Log.Warn("log was damaged, what is whole of it is kept", "partition", a.kept.handle.TP.String(), "err", r.Reason,
+			"cut_off_bytes", r.TruncatedBytes, "deleted_segments", r.DeletedSegments)
+	}
 	a.adopt(ctx, m.log)
 	a.publish() // who is told that the log is open finds it so
 	a.kept.tell(m.recovery, nil)
