@@ -22,14 +22,17 @@ func startCommand(s option.Streams) *cobra.Command {
 	var file string
 	var set []string
 	c := &cobra.Command{
-		Use:   "start",
+		Use:   "start [FILE]",
 		Short: "Run a broker",
 		Long: "Runs a broker: alone with an embedded default when no file is given, else as the file says.\n" +
 			"Keys are Kafka's own. A value comes from, in rising order: the default, the file, TROUPE_… variables, --set.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			// A bare file is how kafka-server-start.sh is called; init scripts that do so go on working.
-			if len(args) == 1 { // kafka-server-start.sh FILE
+			if len(args) == 1 {
+				if file != "" {
+					return option.Fail("troupe: two configuration files are given: %s and %s", file, args[0])
+				}
 				file = args[0]
 			}
 			return start(c.Context(), s, configs.Options{File: file, Environment: os.Environ(), Set: set})
@@ -63,6 +66,10 @@ func start(ctx context.Context, s option.Streams, o configs.Options) error {
 	if err != nil {
 		return &option.Failure{Code: 1, Line: "troupe: " + err.Error()}
 	}
+	if o := b.Opened(); o.ScannedBytes+o.TruncatedBytes > 0 || o.Failures > 0 {
+		log.Warn("logs were checked, since the last stop was not in order", "logs", o.Logs, "unusable", o.Failures,
+			"scanned_bytes", o.ScannedBytes, "cut_off_bytes", o.TruncatedBytes)
+	}
 	fmt.Fprintln(s.Out, b.Ready(time.Since(began)))
 	var failure error
 	select {
@@ -89,7 +96,7 @@ func stop(b *broker.Broker, log *slog.Logger, within time.Duration, failure erro
 	case err != nil:
 		return &option.Failure{Code: 1, Line: "troupe: " + err.Error()}
 	}
-	log.Info("stopped", "took", time.Since(began).Round(time.Millisecond))
+	log.Info("stopped", "took", time.Since(began).Round(time.Millisecond).String()) // JSON would have nanoseconds
 	return nil
 }
 
