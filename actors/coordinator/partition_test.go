@@ -1,0 +1,273 @@
+package coordinator_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/actors/replica"
+	"troupe/codec/batch"
+	"troupe/codec/kerr"
+)
+
+func TestWhatWasCommittedIsThereAfterAPanic(t *testing.T) {
+	w := newWorld(t, 1)
+	w.lead()
+	w.settle(time.Second)
+	for i := range int64(30) { // more than one piece of 256 bytes
+		a := commit(w, "g", i)
+		w.rest()
+		if code := commitCode(t, a); code != kerr.None {
+			t.Fatalf("commit %d: %s", i, code.Name())
+		}
+	}
+	w.coordinator().Panic()
+	w.settle(time.Second)
+	w.expectOffset("g", 29)
+}
+
+func TestUntilThePartitionIsLoadedClientsTryAgain(t *testing.T) {
+	w := newWorld(t, 1)
+	early := commit(w, "g", 1)
+	if code := commitCode(t, early); code != kerr.NotCoordinator {
+		t.Errorf("before there is a leader: %s", code.Name())
+	}
+	// The coordinator hears of the leadership before its replica does.
+	w.settle(time.Second)
+	w.epoch++
+	lead := w.leadership(self)
+	w.leadCoordinator()
+	w.settle(time.Second)
+	loading := commit(w, "g", 1)
+	w.rest()
+	if code := commitCode(t, loading); code != kerr.CoordinatorLoadInProgress {
+		t.Errorf("while it loads: %s", code.Name())
+	}
+	w.shard.Send(&replica.Order{Handle: w.handle, Message: lead})
+	w.settle(2 * time.Second)
+	w.expectOffset("g", -1)
+}
+
+func TestWhatTheLogRefusesIsTakenBack(t *testing.T) {
+	w := newWorld(t, 1)
+	w.lead()
+	w.settle(time.Second)
+	first := commit(w, "g", 1)
+	w.rest()
+	if code := commitCode(t, first); code != kerr.None {
+		t.Fatal(code)
+	}
+	// min.insync.replicas is 2 and one is in sync: appends are refused.
+	w.shard.Send(&replica.Order{Handle: w.handle, Message: &replica.Configure{Config: w.config(2)}})
+	w.rest()
+	refused := []*answer[*kmsg.OffsetCommitResponse]{commit(w, "g", 2), commit(w, "h", 3)}
+	w.rest()
+	for _, a := range refused {
+		if code := commitCode(t, a); code != kerr.CoordinatorNotAvailable {
+			t.Errorf("refused with %s", code.Name())
+		}
+	}
+	w.expectOffset("g", 1)
+	w.expectOffset("h", -1)
+	w.shard.Send(&replica.Order{Handle: w.handle, Message: &replica.Configure{Config: w.config(1)}})
+	w.rest()
+	again := commit(w, "g", 4)
+	w.rest()
+	if code := commitCode(t, again); code != kerr.None {
+		t.Fatal(code)
+	}
+	w.expectOffset("g", 4)
+}
+
+func TestAReplyWaitsForTheReplicasAndReadsDoNotSeeWhatTheyLack(t *testing.T) {
+	w := newWorld(t, 1)
+	w.lead()
+	w.settle(time.Second)
+	w.shard.Send(&replica.Order{Handle: w.handle, Message: w.leadership(self, 2)}) // the other replica never fetches
+	w.rest()
+	a := commit(w, "g", 7)
+	w.settle(4 * time.Second)
+	if a.count != 0 {
+		t.Fatalf("answered %+v though a replica in sync lacks it", a.resp)
+	}
+	w.expectOffset("g", -1)
+	w.settle(2 * time.Second)
+	if code := commitCode(t, a); code != kerr.CoordinatorNotAvailable {
+		t.Errorf("after offsets.commit.timeout.ms: %s", code.Name())
+	}
+	// The other replica leaves the ISR: what was written is committed after all.
+	w.shard.Send(&replica.Order{Handle: w.handle, Message: w.leadership(self)})
+	w.rest()
+	w.expectOffset("g", 7)
+}
+
+func TestAForeignBatchInTheLogIsLoaded(t *testing.T) {
+	w := newWorld(t, 1)
+	w.lead()
+	w.settle(time.Second)
+	first := commit(w, "g", 1)
+	w.rest()
+	if code := commitCode(t, first); code != kerr.None {
+		t.Fatal(code)
+	}
+	// The batch of a former incarnation, say: the commit of offset 5, written behind the coordinator's back.
+	old := newWorld(t, 1)
+	old.lead()
+	old.settle(time.Second)
+	commit(old, "g", 5)
+	old.rest()
+	records := old.read()
+	w.handle.Send(&replica.Append{Batch: records, AllAcks: true, Deadline: w.clock.Now().Add(time.Hour), Sink: deaf{}})
+	w.rest()
+	lost := commit(w, "g", 2)
+	w.settle(time.Second)
+	if code := commitCode(t, lost); code != kerr.NotCoordinator {
+		t.Errorf("a commit at an offset that is taken: %s", code.Name())
+	}
+	w.expectOffset("g", 5)
+}
+
+func TestRequestsThatWaitTogetherShareABatch(t *testing.T) {
+	w := newWorld(t, 1)
+	w.lead()
+	w.settle(time.Second)
+	end := w.handle.View().LogEnd
+	var all []*answer[*kmsg.OffsetCommitResponse]
+	for i := range int64(50) {
+		all = append(all, commit(w, fmt.Sprint("g", i), i))
+	}
+	w.rest()
+	for _, a := range all {
+		if code := commitCode(t, a); code != kerr.None {
+			t.Fatal(code)
+		}
+	}
+	if got := w.handle.View().LogEnd - end; got != 50 {
+		t.Errorf("%d records, want 50", got)
+	}
+}
+
+func TestALostLeadershipSendsThoseWhoWaitAway(t *testing.T) {
+	w := newWorld(t, 1)
+	w.lead()
+	w.settle(time.Second)
+	req := kmsg.NewPtrJoinGroupRequest()
+	req.Group, req.SessionTimeoutMillis, req.RebalanceTimeoutMillis, req.ProtocolType = "g", 10_000, 60_000, "consumer"
+	req.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: "range"}}
+	join := send[*kmsg.JoinGroupResponse](w, req, 3)
+	w.rest()
+	w.resign()
+	w.rest()
+	if join.count != 1 || kerr.Code(join.resp.ErrorCode) != kerr.NotCoordinator {
+		t.Errorf("the join is answered %d times: %+v", join.count, join.resp)
+	}
+	if got := w.directory.Partitions(); len(got) != 0 {
+		t.Errorf("partitions %v are coordinated", got)
+	}
+	w.lead()
+	w.settle(time.Second)
+	w.expectOffset("g", -1)
+}
+
+// Whatever fails while clients commit: an offset that was acknowledged is fetched, or a later one.
+func TestAcknowledgedOffsetsNeverGoBack(t *testing.T) {
+	for seed := range uint64(40) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { commitThroughFaults(t, seed) })
+	}
+}
+
+func commitThroughFaults(t *testing.T, seed uint64) {
+	w := newWorld(t, seed)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	w.lead()
+	acknowledged := map[string]int64{}
+	next := map[string]int64{}
+	type sent struct {
+		id     string
+		offset int64
+		answer *answer[*kmsg.OffsetCommitResponse]
+	}
+	var open []sent
+	// More panics than that within a minute, and what fails is given up: a coordinator comes back by itself, a host ends
+	// the process, a replica's partition stays offline.
+	const few = 6
+	replicas, hosts := 0, 0
+	for range 300 {
+		switch n := rng.IntN(40); {
+		case n < 30:
+			id := fmt.Sprint("g", rng.IntN(3))
+			next[id]++
+			open = append(open, sent{id, next[id], commit(w, id, next[id])})
+		case n == 30:
+			if ref, ok := w.system.Find("groups/0"); ok {
+				ref.Panic()
+			}
+		case n == 31 && replicas < few:
+			if ref, ok := w.system.Find("replicas/__consumer_offsets-0"); ok {
+				replicas++
+				ref.Panic()
+			}
+		case n == 32:
+			w.resign()
+		case n == 33 && hosts < few:
+			hosts++
+			w.host.Panic()
+		case n < 36:
+			w.lead()
+		default:
+			w.settle(time.Duration(rng.IntN(100)) * time.Millisecond)
+		}
+		w.order.Run(rng.IntN(20))
+		kept := open[:0]
+		for _, s := range open {
+			if s.answer.count == 0 {
+				kept = append(kept, s)
+			} else if commitCode(t, s.answer) == kerr.None {
+				acknowledged[s.id] = max(acknowledged[s.id], s.offset)
+			}
+		}
+		open = kept
+	}
+	w.lead()
+	w.settle(30 * time.Second)
+	for _, s := range open {
+		if s.answer.count != 1 {
+			t.Errorf("the commit of %d for %s has %d answers", s.offset, s.id, s.answer.count)
+		} else if commitCode(t, s.answer) == kerr.None {
+			acknowledged[s.id] = max(acknowledged[s.id], s.offset)
+		}
+	}
+	for id, want := range acknowledged {
+		a := fetch(w, id)
+		w.rest()
+		if a.count != 1 || a.resp.ErrorCode != 0 || a.resp.Topics[0].Partitions[0].Offset < want {
+			t.Errorf("%s: %d was acknowledged, fetched %+v", id, want, a.resp)
+		}
+	}
+	if len(acknowledged) == 0 {
+		t.Error("nothing was acknowledged")
+	}
+}
+
+// read gives the whole log of a world.
+func (w *world) read() batch.View {
+	w.t.Helper()
+	v := w.handle.View()
+	r, err := v.Read(0, v.LogEnd, 1<<20, true)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer r.Release()
+	b := make([]byte, r.Len)
+	if _, err := r.File.ReadAt(b, r.Pos); err != nil {
+		w.t.Fatal(err)
+	}
+	return b
+}
+
+type deaf struct{}
+
+func (deaf) AppendDone(int, replica.AppendResult) {}
