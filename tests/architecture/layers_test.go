@@ -43,7 +43,7 @@ var homes = map[string][]string{
 	"github.com/asynkron/protoactor-go":   {"actors/kit"},
 	"github.com/hashicorp/memberlist":     {"actors"},
 	"github.com/spf13/cobra":              {"cmd"},
-	"github.com/spf13/viper":              {"configs"},
+	"github.com/spf13/viper":              {}, // docs/adr/0001
 	"github.com/prometheus/client_golang": {"actors"},
 	"go.etcd.io/raft":                     {"cluster/quorum"},
 	"github.com/klauspost/compress":       {"codec/compress"},
@@ -62,9 +62,6 @@ var homes = map[string][]string{
 
 func TestForeignModulesStayInTheirHomes(t *testing.T) {
 	for _, s := range sources(t, production) {
-		if s.dir() == "internal/deps" {
-			continue
-		}
 		for _, path := range s.imports() {
 			for foreign, at := range homes {
 				if !within(path, foreign) {
@@ -87,7 +84,7 @@ func within(path, folder string) bool {
 func TestProtoactorIsSeenByTheKitAlone(t *testing.T) {
 	for _, s := range sources(t, everything) {
 		for _, path := range s.imports() {
-			if within(path, "github.com/asynkron/protoactor-go") && s.dir() != "actors/kit" && s.dir() != "internal/deps" {
+			if within(path, "github.com/asynkron/protoactor-go") && s.dir() != "actors/kit" {
 				t.Errorf("%s imports %s", s.path, path)
 			}
 		}
