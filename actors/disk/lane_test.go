@@ -43,7 +43,9 @@ func (b *bench) Receive(_ *kit.Context, m kit.Message) {
 	}
 }
 
-func (b *bench) note(format string, args ...any) { b.events = append(b.events, fmt.Sprintf(format, args...)) }
+func (b *bench) note(format string, args ...any) {
+	b.events = append(b.events, fmt.Sprintf(format, args...))
+}
 
 func newBench(t *testing.T) *bench {
 	t.Helper()

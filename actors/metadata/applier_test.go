@@ -48,7 +48,9 @@ func (s *stage) Receive(_ *kit.Context, m kit.Message) {
 	}
 }
 
-func (s *stage) note(format string, args ...any) { s.events = append(s.events, fmt.Sprintf(format, args...)) }
+func (s *stage) note(format string, args ...any) {
+	s.events = append(s.events, fmt.Sprintf(format, args...))
+}
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
