@@ -81,6 +81,7 @@ func (n *Node) coordinators(r *Request, req *kmsg.FindCoordinatorRequest) *kmsg.
 	return resp
 }
 
+// coordinatorOf gives the leader of the group's partition: that broker and no other knows the group.
 func (n *Node) coordinatorOf(r *Request, kind int8, key string) kmsg.FindCoordinatorResponseCoordinator {
 	c := kmsg.NewFindCoordinatorResponseCoordinator()
 	c.Key, c.NodeID, c.Port = key, -1, -1

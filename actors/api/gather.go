@@ -16,6 +16,7 @@ func newGather(done func()) *gather {
 	return g
 }
 
+// expect comes before the message that it counts, whose answer may be there at once.
 func (g *gather) expect() { g.left.Add(1) }
 
 func (g *gather) arrive() {

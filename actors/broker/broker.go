@@ -83,6 +83,8 @@ type refs struct {
 	listeners                                                                  []kit.Ref
 }
 
+// boundListener is a port that is bound before anything else, so that a port in use ends the start at once, and that is
+// accepted from last of all.
 type boundListener struct {
 	configs.Listener
 	socket net.Listener
@@ -106,6 +108,7 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 	}
 	serving := make(chan struct{})
 	b.spawn(o.Config, sync.OnceFunc(func() { close(serving) }))
+	// Registration and the opening of logs go side by side; clients find both done.
 	for _, wait := range []<-chan struct{}{serving, b.opening.done} {
 		select {
 		case <-wait:
@@ -161,6 +164,7 @@ func bound(l configs.Listener, s net.Listener) boundListener {
 	if l.Bind.Port == 0 {
 		l.Bind.Port = port
 	}
+	// Port 0 asks the system for one; what clients are told is what it gave.
 	if l.Advertised.Port == 0 {
 		l.Advertised.Port = port
 	}
@@ -194,6 +198,7 @@ func (b *Broker) release() {
 // Failed tells what ended the broker by itself: an actor that keeps failing, or the last log directory.
 func (b *Broker) Failed() <-chan error { return b.failed }
 
+// fail is heard once: what ended the broker first is the reason, and the rest follows from it.
 func (b *Broker) fail(err error) {
 	select {
 	case b.failed <- err:

@@ -46,6 +46,7 @@ func (*notWritten) MessageKind() string    { return "checkpointer.not-written" }
 // Fail lets a shutdown go on without the checkpoint.
 func (m *checkpointNow) Fail(error) { m.done() }
 
+// Start forgets what was written: after a panic each file is written once more.
 func (c *checkpointer) Start(ctx *kit.Context) {
 	c.written = map[string]uint64{}
 	for file, every := range map[string]time.Duration{
@@ -55,6 +56,7 @@ func (c *checkpointer) Start(ctx *kit.Context) {
 	}
 }
 
+// Receive writes on time, and all of it when the broker stops.
 func (c *checkpointer) Receive(ctx *kit.Context, m kit.Message) {
 	switch m := m.(type) {
 	case *checkpointDue:
@@ -83,6 +85,7 @@ type countdown struct {
 	done func()
 }
 
+// newCountdown counts from n, which is known beforehand: a step that comes early cannot be the last.
 func newCountdown(n int, done func()) *countdown {
 	c := &countdown{done: done}
 	c.left.Store(int32(n))
@@ -104,6 +107,7 @@ func fingerprint(o offsets) uint64 {
 	return sum
 }
 
+// entry is what is summed up; hashes of entries are added, since addition has no order.
 type entry struct {
 	tp model.TopicPartition
 	at model.Offset

@@ -24,6 +24,7 @@ type lifecycleState struct {
 	served bool         // the actor's alone
 }
 
+// epoch is of the latest registration, and 0 before the first.
 func (s *lifecycleState) epoch() model.BrokerEpoch { return model.BrokerEpoch(s.value.Load()) }
 
 // lifecycle registers this broker with the controller and keeps it unfenced by heartbeats (facts/replication.md 8).
@@ -70,6 +71,7 @@ func (m *leave) Fail(error) { m.done() }
 // retryAfter is the pause after a refused registration or heartbeat.
 const retryAfter = 50 * time.Millisecond
 
+// Start registers anew in every incarnation: to the controller it is the same process (see registrationRequest).
 func (l *lifecycle) Start(ctx *kit.Context) {
 	ctx.After(l.within, &registrationOverdue{})
 	l.register(ctx)
@@ -100,6 +102,7 @@ func (l *lifecycle) Receive(ctx *kit.Context, m kit.Message) {
 // Crashed lets the shutdown go on without the controller.
 func (l *lifecycle) Crashed(error) { l.left() }
 
+// left ends a controlled shutdown, once: whoever waits for it goes on with the stop.
 func (l *lifecycle) left() {
 	if m := l.stopping; m != nil && m.done != nil {
 		m.done()
@@ -107,6 +110,7 @@ func (l *lifecycle) left() {
 	}
 }
 
+// after sets the one timer: a heartbeat that was due is replaced, or two chains of them would run.
 func (l *lifecycle) after(ctx *kit.Context, d time.Duration) {
 	if l.next != nil {
 		l.next.Stop()
@@ -121,6 +125,7 @@ func (l *lifecycle) register(ctx *kit.Context) {
 	}})
 }
 
+// onRegistration takes the broker epoch; NOT_CONTROLLER is no reason to complain, since elections take their time.
 func (l *lifecycle) onRegistration(ctx *kit.Context, resp *kmsg.BrokerRegistrationResponse) {
 	if code := kerr.Code(resp.ErrorCode); code != kerr.None {
 		if code != kerr.NotController {
@@ -134,6 +139,8 @@ func (l *lifecycle) onRegistration(ctx *kit.Context, resp *kmsg.BrokerRegistrati
 	l.beat(ctx)
 }
 
+// beat tells the controller that this broker lives, how far its metadata is (KIP-631), and whether it wants to stop. The
+// controller unfences it when it has caught up.
 func (l *lifecycle) beat(ctx *kit.Context) {
 	req := kmsg.NewPtrBrokerHeartbeatRequest()
 	req.Version = 1
@@ -146,6 +153,8 @@ func (l *lifecycle) beat(ctx *kit.Context) {
 	}})
 }
 
+// onHeartbeat goes by the controller's word: an epoch that it does not know means to register anew, a fence to ask again
+// soon. The broker serves from the first answer that does not fence it.
 func (l *lifecycle) onHeartbeat(ctx *kit.Context, resp *kmsg.BrokerHeartbeatResponse, leaving bool) {
 	switch code := kerr.Code(resp.ErrorCode); {
 	case code == kerr.StaleBrokerEpoch || code == kerr.BrokerIDNotRegistered:

@@ -20,6 +20,7 @@ type opening struct {
 // first image on.
 const unknown = 1 << 40
 
+// newOpening counts down from a number that nothing reaches before the metadata says how many there are.
 func newOpening() *opening {
 	o := &opening{done: make(chan struct{})}
 	o.left.Store(unknown)

@@ -25,6 +25,7 @@ type nextProducerID struct {
 	done func(model.ProducerID, kerr.Code)
 }
 
+// producerIDBlock is the controller's answer, on this actor's own goroutine.
 type producerIDBlock struct {
 	resp *kmsg.AllocateProducerIDsResponse
 }

@@ -10,6 +10,8 @@ import (
 // warden hears what may end the broker: log directories that failed.
 type warden struct{ broker *Broker }
 
+// Receive lets the broker go on with the directories that are left. Without the metadata log it cannot follow the cluster,
+// and without any directory it has nothing to serve.
 func (w *warden) Receive(_ *kit.Context, m kit.Message) {
 	f, ok := m.(*disk.Fenced)
 	if !ok {

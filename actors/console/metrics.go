@@ -37,6 +37,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) { c(emitter{ch}) }
 // panics, which fails the one scrape.
 type emitter struct{ ch chan<- prometheus.Metric }
 
+// desc names a metric and its labels; values come when the collector is asked.
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }

@@ -108,6 +108,7 @@ func (s *Server) collectController(e emitter) {
 	e.gauge(fencedBrokers, float64(fenced))
 }
 
+// one is how Kafka's metrics say yes.
 func one(is bool) int {
 	if is {
 		return 1

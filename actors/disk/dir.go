@@ -66,6 +66,7 @@ func (d *Dir) ColdLane(tp model.TopicPartition) kit.Ref {
 	return shard(d.cold, d.seed, tp)
 }
 
+// shard keeps a partition on one lane, which keeps its jobs in order.
 func shard(lanes []kit.Ref, seed maphash.Seed, tp model.TopicPartition) kit.Ref {
 	return lanes[maphash.Comparable(seed, tp)%uint64(len(lanes))]
 }

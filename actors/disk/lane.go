@@ -59,6 +59,7 @@ type lane struct {
 	warmBuf []byte
 }
 
+// Receive is the one place of this program that may block: lanes have goroutines of their own (Dedicated).
 func (l *lane) Receive(ctx *kit.Context, m kit.Message) {
 	if _, collects := m.(*Appends); !collects {
 		l.write(ctx)
@@ -127,6 +128,7 @@ func (l *lane) Crashed(err error) {
 	}
 }
 
+// guard does nothing in a directory that has failed: what could be written there would not be read again.
 func (l *lane) guard(do func() error) error {
 	if l.dir.Err() != nil {
 		return ErrFenced
@@ -136,6 +138,7 @@ func (l *lane) guard(do func() error) error {
 	return err
 }
 
+// judge fences the directory after an error that no retry mends, and tells of it once.
 func (l *lane) judge(err error) {
 	if err == nil || !fatal(err) {
 		return
@@ -148,6 +151,7 @@ func (l *lane) judge(err error) {
 // warmStep is how much one read of the cold lane asks for.
 const warmStep = 256 << 10
 
+// warm reads bytes and throws them away: they are then in the page cache, where sendfile finds them without waiting.
 func (l *lane) warm(m *Warm) error {
 	if l.warmBuf == nil {
 		l.warmBuf = make([]byte, warmStep)

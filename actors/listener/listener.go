@@ -202,6 +202,7 @@ func (a *Actor) Start(ctx *kit.Context) {
 	ctx.After(a.sweepEvery(), &sweep{})
 }
 
+// sweepEvery looks four times in the time allowed: a connection is closed at most a quarter late.
 func (a *Actor) sweepEvery() time.Duration {
 	return min(max(a.Deps.IdleMax/4, time.Second), time.Minute)
 }
@@ -283,6 +284,7 @@ func (a *Actor) refuse(host, why string) {
 	}
 }
 
+// serve gives a connection its two goroutines, unless a limit refuses it.
 func (a *Actor) serve(nc net.Conn) {
 	host, _, _ := net.SplitHostPort(nc.RemoteAddr().String())
 	c := newConn(a.Deps, nc, &api.Client{
@@ -298,6 +300,7 @@ func (a *Actor) serve(nc net.Conn) {
 	go c.guard(writerName, c.write)
 }
 
+// tune sets the sockets' buffers; the system may give other sizes, and -1 leaves them to it.
 func (a *Actor) tune(nc net.Conn) {
 	tcp, ok := nc.(*net.TCPConn)
 	if !ok {

@@ -13,6 +13,7 @@ type readable struct {
 	raw syscall.RawConn
 }
 
+// newSource reads by system calls of its own, on the descriptor that the runtime polls.
 func newSource(c net.Conn) (source, error) {
 	raw, err := c.(*net.TCPConn).SyscallConn()
 	if err != nil {
@@ -21,6 +22,7 @@ func newSource(c net.Conn) (source, error) {
 	return &readable{raw}, nil
 }
 
+// ReadInto takes a buffer only when the socket has bytes, and gives it back when it turns out to have none.
 func (r *readable) ReadInto(b buffers) (int, error) {
 	var n int
 	var err error

@@ -62,6 +62,7 @@ func (f *frames) next() (*chunk, []byte, error) {
 	}
 }
 
+// fill waits for more bytes. A peer may leave between two frames, not within one.
 func (f *frames) fill() error {
 	n, err := f.src.ReadInto(f)
 	if n > 0 {
@@ -98,6 +99,7 @@ func (f *frames) room() []byte {
 	return f.chunk.buf[f.end:]
 }
 
+// spare gives the chunk back while nothing of a frame has come: waiting costs no memory.
 func (f *frames) spare() {
 	if f.start == f.end {
 		f.drop()
@@ -114,6 +116,7 @@ func (f *frames) adapt(n int) {
 	}
 }
 
+// drop gives up the reader's own reference; requests in the chunk keep theirs.
 func (f *frames) drop() {
 	if f.chunk != nil {
 		f.chunk.release()

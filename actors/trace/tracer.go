@@ -75,6 +75,7 @@ func (t *Tracer) Admit(actor, actorKind, message string) Context {
 	return Context{}
 }
 
+// wanted tells whether a filter names the message: filters trace what sampling would pass over.
 func (t *Tracer) wanted(actor, actorKind, message string) bool {
 	for _, f := range *t.filters.Load() {
 		if f.Matches(actor, actorKind, message) {

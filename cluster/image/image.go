@@ -223,6 +223,7 @@ func values[K, V any](entries iter.Seq2[K, V]) iter.Seq[V] {
 	}
 }
 
+// compareUUID orders by bytes, which is no order of creation; it only has to be the same everywhere.
 func compareUUID(a, b model.UUID) int { return bytes.Compare(a[:], b[:]) }
 
 func (k scramKey) compare(o scramKey) int {

@@ -72,6 +72,7 @@ func (t tree[K, V]) from(first K) iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) { t.walkFrom(t.root, first, yield) }
 }
 
+// walk stops as soon as yield has had enough.
 func (n *node[K, V]) walk(yield func(K, V) bool) bool {
 	return n == nil || n.left.walk(yield) && yield(n.key, n.value) && n.right.walk(yield)
 }
@@ -87,6 +88,7 @@ func (t tree[K, V]) walkFrom(n *node[K, V], first K, yield func(K, V) bool) bool
 	return t.walkFrom(n.left, first, yield) && yield(n.key, n.value) && n.right.walk(yield)
 }
 
+// insert copies the nodes on the way down and balances them on the way up; it tells whether the key is new.
 func (t tree[K, V]) insert(n *node[K, V], key K, value V) (*node[K, V], bool) {
 	if n == nil {
 		return &node[K, V]{key: key, value: value, height: 1}, true

@@ -128,6 +128,7 @@ func (p *Placer) Next(replicationFactor int) ([]model.BrokerID, error) {
 	return replicas, nil
 }
 
+// after goes round the racks.
 func (p *Placer) after(rack int) int { return (rack + 1) % len(p.racks) }
 
 // next gives a broker that this partition has not got yet, one that serves if there is any.

@@ -35,6 +35,7 @@ type Entry struct {
 	Control batch.ControlRecord
 }
 
+// offsetOf and indexOf: raft counts from 1, where 0 means nothing; logs count from 0.
 func offsetOf(index uint64) model.Offset { return model.Offset(index) - 1 }
 func indexOf(o model.Offset) uint64      { return uint64(o + 1) }
 
@@ -70,6 +71,7 @@ func committed(e *raftpb.Entry) (Entry, error) {
 	return out, nil
 }
 
+// parseControl reads the value alone: raft keeps the type, and the key follows from it.
 func parseControl(t batch.ControlType, value []byte) (batch.ControlRecord, error) {
 	return batch.ParseControl(controlKey(t), value)
 }

@@ -107,6 +107,7 @@ func (r *Restorer) Start(h HardState) (*Machine, error) {
 	return m, err
 }
 
+// withDefaults: a follower that hears nothing for ten ticks asks for votes; a leader shows itself at each.
 func (o Options) withDefaults() Options {
 	if o.ElectionTicks == 0 {
 		o.ElectionTicks = 10
