@@ -67,6 +67,9 @@ func (a *actor) Start(ctx *kit.Context) {
 		a.open(ctx)
 	}
 	a.EndBatch(ctx)
+	if a.log != nil {
+		a.kept.tell(partitionlog.Recovery{}, nil)
+	}
 }
 
 func (a *actor) Receive(ctx *kit.Context, m kit.Message) {

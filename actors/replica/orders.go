@@ -8,7 +8,8 @@ import (
 	"troupe/partitionlog"
 )
 
-// Host asks a shard to run a replica. The shard answers by Done when the actor is there; its log may still be opening.
+// Host asks a shard to run a replica. It is answered by Done when a new replica serves, or when the actor of an old one
+// is there, whose log may still be opening.
 type Host struct {
 	Handle *Handle
 	Lead   *BecomeLeader
@@ -19,7 +20,7 @@ type Host struct {
 	Clean                                  bool
 	// Opened is told when the log was opened, or could not be; nil for a fresh one. It only signals.
 	Opened func(partitionlog.Recovery, error)
-	Done   func() // called on the shard's goroutine
+	Done   func() // called on an actor's goroutine
 }
 
 // Order passes a message on to a replica, or keeps in mind what it says for one that is not running yet.

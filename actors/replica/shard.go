@@ -113,10 +113,14 @@ func (s *shard) host(ctx *kit.Context, m *Host) {
 			handle: m.Handle, lead: m.Lead, fresh: m.Fresh, recoveryPoint: m.RecoveryPoint, logStart: m.LogStart,
 			highWatermark: m.HighWatermark, clean: m.Clean, opened: m.Opened,
 		}}
-		if !m.Fresh {
-			m.Handle.found.Store(&Checkpoint{m.RecoveryPoint, m.LogStart, m.HighWatermark})
-		}
 		s.roster.hosted[tp] = h
+		if m.Fresh { // its view is there before anybody hears of the topic
+			done := m.Done
+			h.kept.opened = func(partitionlog.Recovery, error) { done() }
+			s.run(ctx, h)
+			return
+		}
+		m.Handle.found.Store(&Checkpoint{m.RecoveryPoint, m.LogStart, m.HighWatermark})
 		s.run(ctx, h)
 	case h.kept.handle != m.Handle:
 		h.next = m
