@@ -36,7 +36,8 @@ type CleanOptions struct {
 //	Map()   dirty part -> newest offset of each key
 //	Next()  segments   -> NNN.log.cleaned and its indexes, a group at a time
 //
-// The groups are replaced in order, each before the next is made: a tombstone goes only after what it deletes.
+// The groups are replaced in order, each before the next is made: a tombstone goes only after what it deletes. The view
+// is one that was flushed: were the power to take a marker, what was dropped by its decision would be missing.
 type Cleaning struct {
 	env  *Env
 	view *View
@@ -102,7 +103,8 @@ func (c *Cleaning) plan() {
 var errFull = errors.New("the memory for keys is used up")
 
 func (c *Cleaning) mapSegment(x extent, i int, m *compact.Mapper) (full bool, err error) {
-	entries, err := c.view.abortions(i)
+	// A marker before the dirty part is not met, so its transaction must not seem to go on.
+	entries, err := c.view.abortions(i, max(x.base, c.o.Range.Dirty))
 	if err != nil {
 		return false, err
 	}
@@ -153,9 +155,10 @@ func describe(v batch.View) (compact.Batch, error) {
 	return b, err
 }
 
-// abortions lists the aborted transactions with records in a segment. Those that end later stand in later indexes.
-func (v *View) abortions(i int) (out []producer.Completed, err error) {
-	from, to := v.segments[i].base, v.segments[i+1].base
+// abortions lists the aborted transactions with records in a segment that end at or after an offset. Those that end later
+// stand in later indexes.
+func (v *View) abortions(i int, from model.Offset) (out []producer.Completed, err error) {
+	to := v.segments[i+1].base
 	for _, s := range v.segments[i:] {
 		if !s.aborted.Load() {
 			continue
@@ -208,7 +211,7 @@ func (c *Cleaning) Next() (*Replacement, error) {
 }
 
 func (c *Cleaning) rewrite(x extent, i int, w *cleanWriter) error {
-	entries, err := c.view.abortions(i)
+	entries, err := c.view.abortions(i, x.base)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (v *View) Cleanable(cfg Config, cleaned model.Offset, nowMs int64) (Cleanab
 
 // layout describes the log to the machine.
 func (v *View) layout(cleaned model.Offset) compact.Log {
-	l := compact.Log{Start: v.LogStart, End: v.LogEnd, Settled: min(v.LastStable, v.recovered), Cleaned: cleaned}
+	l := compact.Log{Start: v.LogStart, End: v.LogEnd, Settled: min(v.LastStable, v.settled), Cleaned: cleaned}
 	for i, s := range v.segments {
 		x := compact.Segment{Base: s.base, Bytes: v.size} // of the last one, whose owner goes on
 		if i < len(v.segments)-1 {

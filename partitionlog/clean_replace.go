@@ -1,9 +1,12 @@
 package partitionlog
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"troupe/internal/model"
 )
 
 // Replacement is what a cleaning made of a group of segments: one segment, in files that are not part of the log yet.
@@ -50,7 +53,7 @@ func (l *Log) Replace(r *Replacement, nowMs int64) (*Job, error) {
 	if at < 0 || end >= l.visible || !slices.Equal(l.segments[at:end], r.sources) {
 		return nil, ErrStale
 	}
-	t := &replaceTask{dir: l.dir, Replacement: r, at: at, dueMs: nowMs + l.cfg.FileDeleteDelayMs}
+	t := &replaceTask{dir: l.dir, Replacement: r, at: at, proof: l.snapshot, dueMs: nowMs + l.cfg.FileDeleteDelayMs}
 	r.segment.roll.modifiedMs = r.sources[len(r.sources)-1].roll.modifiedMs
 	l.removals = slices.DeleteFunc(l.removals, func(x removal) bool {
 		clashes := slices.ContainsFunc(x.segments, func(s *segment) bool {
@@ -81,8 +84,10 @@ func (l *Log) Replace(r *Replacement, nowMs int64) (*Job, error) {
 //	sync
 type replaceTask struct {
 	*Replacement
-	dir    *directory
-	at     int // of the first source among the segments
+	dir *directory
+	at  int // of the first source among the segments
+	// proof is the snapshot that tells a start that the gaps which cleaning leaves are no loss.
+	proof  model.Offset
 	dueMs  int64
 	former removeTask // files whose names the old segments take now
 
@@ -114,6 +119,10 @@ func (t *replaceTask) run() error {
 // left that were cut short, which after a crash would be taken for a part of this one.
 func (t *replaceTask) clear() error {
 	if err := t.former.run(); err != nil {
+		return err
+	}
+	proof := fileID{offset: t.proof, suffix: suffixSnapshot}
+	if err := t.segment.file.cache.once(t.dir, proof, os.O_RDWR, syncFile); err != nil {
 		return err
 	}
 	own := map[string]bool{}

@@ -106,9 +106,7 @@ func (l *Log) maintainTask() (*maintainTask, Kind) {
 	t.ready = ready
 	t.snapshots = l.snapshotsDue(m.due[:ready])
 	t.segments = l.toSync(t.to.at)
-	if l.snapshot < t.to.at && !l.isBase(l.snapshot) {
-		t.staleSnapshot = l.snapshot
-	}
+	t.staleSnapshot = l.stale
 	return t, KindFsync
 }
 

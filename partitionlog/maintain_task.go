@@ -20,15 +20,16 @@ type segmentWork struct {
 }
 
 // maintainTask writes, in this order: the batches, the indexes, the names in the directory, the leader epochs, the
-// snapshots. A snapshot that is there shows a recovery that all before it is durable (loader.trust). It is not synced
-// itself: it carries a checksum, and without it a recovery goes back to an older one.
+// snapshots. A snapshot that is there shows a recovery that all before it is durable (loader.trust), and that a gap before it
+// is a cleaner's and no loss (loader.synced). So there is always one whose name and content are durable: the next one is
+// synced, and its name with the task after it, before the one that it replaces goes.
 type maintainTask struct {
 	dir       *directory
 	segments  []segmentWork
 	snapshots []snapshot
 	epochs    checkpoint.Epochs
 	epochsDue bool
-	// staleSnapshot is the one that the new ones replace.
+	// staleSnapshot is one that an earlier task replaced.
 	staleSnapshot model.Offset
 	to            snapshot // zero without a recovery point
 	ready         int
@@ -55,7 +56,6 @@ func (t *maintainTask) run() error {
 			return err
 		}
 	}
-	// Last, so that a kill at any moment leaves one that is whole.
 	if t.staleSnapshot != model.NoOffset {
 		return t.dir.remove(fileID{offset: t.staleSnapshot, suffix: suffixSnapshot})
 	}
@@ -91,13 +91,15 @@ func syncSlot(s *slot) error {
 	return syncFile(f)
 }
 
-// writeSnapshot leaves the file unsynced, and its name: see maintainTask.
+// writeSnapshot leaves the name unsynced: see maintainTask.
 func writeSnapshot(dir *directory, s snapshot) (err error) {
 	f, err := dir.open(fileID{offset: s.at, suffix: suffixSnapshot}, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteAt(s.bytes, 0)
+	if _, err = f.WriteAt(s.bytes, 0); err == nil {
+		err = syncFile(f)
+	}
 	return errors.Join(err, f.Close())
 }
 
@@ -124,5 +126,9 @@ func (t *maintainTask) done(l *Log, err error) {
 	m.due = m.due[t.ready:]
 	m.checkpointed(l.env.Dirty, t.to.staged)
 	l.recovered, l.flushed = max(l.recovered, t.to.at), max(l.flushed, t.to.at)
+	l.stale = model.NoOffset
+	if l.snapshot < t.to.at && !l.isBase(l.snapshot) {
+		l.stale = l.snapshot
+	}
 	l.snapshot, l.view = t.to.at, nil
 }

@@ -12,32 +12,29 @@ import (
 )
 
 // restoreProducers takes the newest sound snapshot that the log still reaches, gives the windows back what came before
-// it, and replays what followed.
+// it, and replays what followed. Where a transaction index is damaged it goes further back, to mend it by the way.
 func (ld *loader) restoreProducers() error {
-	from := model.Offset(0)
-	ld.snapshot = model.NoOffset
+	from, restored := model.Offset(0), false
+	ld.snapshot, ld.stale = model.NoOffset, model.NoOffset
 	for i := len(ld.snapshots) - 1; i >= 0; i-- {
 		o := ld.snapshots[i]
-		id := fileID{offset: o, suffix: suffixSnapshot}
-		sound := false
-		if o <= min(ld.end, ld.replayFrom) && ld.snapshot == model.NoOffset {
-			data, err := readAll(ld.env.Files, ld.dir, id)
-			// An empty or torn file is no error: snapshots are not synced.
-			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		var sound bool
+		if o <= ld.end && !restored {
+			entries, ok, err := ld.readSnapshot(o)
+			if err != nil {
 				return err
 			}
-			entries, err := producer.DecodeSnapshot(data)
-			if sound = err == nil; sound {
+			if sound = ok; sound && o <= ld.replayFrom {
 				ld.producers.Restore(entries)
-				ld.snapshot, from = o, o
+				from, restored = o, true
 			}
 		}
-		// Of the snapshots before the one taken, only those of segments are of use to a later truncation.
-		keep := sound || ld.snapshot != model.NoOffset && o <= ld.end && ld.isBase(o)
-		if !keep {
-			if err := ld.dir.remove(id); err != nil {
-				return err
-			}
+		// The newest vouches for what is before it. Of the others only those of segments are of use to a later truncation.
+		keep := sound && ld.snapshot == model.NoOffset || (sound || restored) && o <= ld.end && (ld.isBase(o) || o == from)
+		if keep {
+			ld.snapshot = max(ld.snapshot, o)
+		} else if err := ld.dir.remove(fileID{offset: o, suffix: suffixSnapshot}); err != nil {
+			return err
 		}
 	}
 	// Older batches first: they fit into a window only in front of what is there.
@@ -50,6 +47,16 @@ func (ld *loader) restoreProducers() error {
 	ld.producers.HighWatermark(ld.hw)
 	// A snapshot that was removed must not come back: it would vouch for batches that are yet to be written.
 	return ld.dir.sync()
+}
+
+// readSnapshot reads a snapshot. One that is empty or torn is no error: a power cut may leave it so.
+func (ld *loader) readSnapshot(o model.Offset) (entries []producer.Entry, sound bool, err error) {
+	data, err := readAll(ld.env.Files, ld.dir, fileID{offset: o, suffix: suffixSnapshot})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, false, err
+	}
+	entries, err = producer.DecodeSnapshot(data)
+	return entries, err == nil, nil
 }
 
 // replay takes the batches from an offset on into the producer state, and mends the transaction indexes: entries of

@@ -19,11 +19,11 @@ type View struct {
 	LogEnd        model.Offset
 	LatestEpoch   model.LeaderEpoch
 
-	epochs    checkpoint.Epochs
-	recovered model.Offset // the recovery point: files before it are complete and synced
-	segments  []*segment
-	size      int64  // of the last segment
-	marks     []mark // in the last segment, rising
+	epochs   checkpoint.Epochs
+	settled  model.Offset // files before it are complete and synced, and a snapshot shows it
+	segments []*segment
+	size     int64  // of the last segment
+	marks    []mark // in the last segment, rising
 }
 
 // View gives the present view. It is made anew only when something changed since.
@@ -31,7 +31,7 @@ func (l *Log) View() *View {
 	if l.view == nil {
 		l.view = &View{
 			TopicID: l.topic, LogStart: l.start, HighWatermark: l.hw, LastStable: l.LastStable(), LogEnd: l.end,
-			LatestEpoch: l.LatestEpoch(), epochs: l.epochs, recovered: l.recovered,
+			LatestEpoch: l.LatestEpoch(), epochs: l.epochs, settled: min(l.recovered, l.snapshot),
 			segments: l.segments[:l.visible], size: l.size, marks: l.marks,
 		}
 	}
