@@ -63,6 +63,7 @@ var classes = map[string]string{
 	"get-offsets":         "org.apache.kafka.tools.GetOffsetShell",
 	"console-producer":    "org.apache.kafka.tools.ConsoleProducer",
 	"console-consumer":    "org.apache.kafka.tools.consumer.ConsoleConsumer",
+	"consumer-groups":     "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
 	"producer-perf-test":  "org.apache.kafka.tools.ProducerPerformance",
 	"delete-records":      "org.apache.kafka.tools.DeleteRecordsCommand",
 	"log-dirs":            "org.apache.kafka.tools.LogDirsCommand",
