@@ -17,9 +17,11 @@ import (
 	"troupe/cmd/troupe/client/cluster"
 	"troupe/cmd/troupe/client/configs"
 	"troupe/cmd/troupe/client/consume"
+	"troupe/cmd/troupe/client/consumergroups"
 	"troupe/cmd/troupe/client/deleterecords"
 	"troupe/cmd/troupe/client/dumplog"
 	"troupe/cmd/troupe/client/features"
+	"troupe/cmd/troupe/client/groups"
 	"troupe/cmd/troupe/client/logdirs"
 	"troupe/cmd/troupe/client/offsets"
 	"troupe/cmd/troupe/client/option"
@@ -43,6 +45,8 @@ func commands(s option.Streams) []*cobra.Command {
 		produce.Command(s),
 		consume.Command(s),
 		perf.Command(s),
+		consumergroups.Command(s),
+		groups.Command(s),
 		configs.Command(s),
 		deleterecords.Command(s),
 		logdirs.Command(s),

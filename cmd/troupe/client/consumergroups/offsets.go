@@ -1,0 +1,173 @@
+package consumergroups
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"unicode/utf8"
+
+	"troupe/cmd/troupe/client/option"
+	"troupe/internal/model"
+)
+
+// row is a partition of a group. A nil prints as a dash: what is not committed, not known, or nobody's.
+type row struct {
+	Group       string  `json:"group"`
+	Topic       string  `json:"topic"`
+	Partition   int32   `json:"partition"`
+	LeaderEpoch *int32  `json:"leaderEpoch"`
+	Offset      *int64  `json:"currentOffset"`
+	End         *int64  `json:"logEndOffset"`
+	Lag         *int64  `json:"lag"`
+	ConsumerID  *string `json:"consumerId"`
+	Host        *string `json:"host"`
+	ClientID    *string `json:"clientId"`
+}
+
+// offsets prints the partitions of groups, those with an owner first.
+func (c *command) offsets(ctx context.Context, found []group) error {
+	all := []row{}
+	for _, g := range found {
+		rows, err := c.rows(ctx, g)
+		if err != nil {
+			return inRuntime(err)
+		}
+		all = append(all, rows...)
+		if option.JSON(c.fs) {
+			continue
+		}
+		if there, err := c.introduce(g); err != nil {
+			return err
+		} else if there && len(rows) > 0 {
+			printRows(c.streams.Out, rows, c.has("verbose"))
+		}
+	}
+	if option.JSON(c.fs) {
+		return option.WriteJSON(c.streams, all)
+	}
+	return nil
+}
+
+// rows of a group: its members by how many partitions they have, then what is committed and nobody's.
+func (c *command) rows(ctx context.Context, g group) ([]row, error) {
+	commits, err := c.committed(ctx, g.id)
+	if err != nil {
+		return nil, err
+	}
+	rows, owned := ownedRows(g)
+	var rest []model.TopicPartition
+	for tp := range commits {
+		if !owned[tp] {
+			rest = append(rest, tp)
+		}
+	}
+	slices.SortFunc(rest, byName)
+	for _, tp := range rest {
+		rows = append(rows, row{Group: g.id, Topic: tp.Topic, Partition: tp.Partition})
+	}
+	ends, err := c.ends(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		r := &rows[i]
+		tp := model.TopicPartition{Topic: r.Topic, Partition: r.Partition}
+		if at, ok := commits[tp]; ok {
+			r.Offset = &at.offset
+			if at.epoch >= 0 {
+				r.LeaderEpoch = &at.epoch
+			}
+		}
+		if end, ok := ends[tp]; ok {
+			r.End = &end
+		}
+		if r.Offset != nil && r.End != nil {
+			lag := *r.End - *r.Offset
+			r.Lag = &lag
+		}
+	}
+	return rows, nil
+}
+
+func ownedRows(g group) ([]row, map[model.TopicPartition]bool) {
+	members := slices.Clone(g.members)
+	slices.SortStableFunc(members, func(a, b member) int { return cmp.Compare(len(b.assigned), len(a.assigned)) })
+	var rows []row
+	owned := map[model.TopicPartition]bool{}
+	for _, m := range members {
+		for _, tp := range slices.SortedFunc(slices.Values(m.assigned), byName) {
+			owned[tp] = true
+			rows = append(rows, row{
+				Group: g.id, Topic: tp.Topic, Partition: tp.Partition, ConsumerID: &m.id, Host: &m.host, ClientID: &m.clientID,
+			})
+		}
+	}
+	return rows, owned
+}
+
+// ends gives the log ends of partitions that have a leader: one without has no end that anybody could tell, and asking
+// for it would take until the timeout. A topic deleted since is like that, too.
+func (c *command) ends(ctx context.Context, rows []row) (map[model.TopicPartition]int64, error) {
+	var partitions, led []model.TopicPartition
+	for _, r := range rows {
+		partitions = append(partitions, model.TopicPartition{Topic: r.Topic, Partition: r.Partition})
+	}
+	leaders, _, err := c.leaders(ctx, topicsOf(partitions))
+	if err != nil {
+		return nil, err
+	}
+	for _, tp := range partitions {
+		if leader, ok := leaders[tp]; ok && leader >= 0 {
+			led = append(led, tp)
+		}
+	}
+	found, err := c.offsetsAt(ctx, led, latest)
+	if err != nil {
+		return nil, err
+	}
+	ends := map[model.TopicPartition]int64{}
+	for tp, p := range found {
+		if p.err != nil {
+			return nil, p.err
+		}
+		ends[tp] = p.offset
+	}
+	return ends, nil
+}
+
+// shown is the text of a column.
+func shown[T any](v *T) string {
+	if v == nil {
+		return "-"
+	}
+	return fmt.Sprint(*v)
+}
+
+// leastWidth is that of columns that grow with what is in them.
+const leastWidth = 15
+
+func printRows(out io.Writer, rows []row, verbose bool) {
+	group, topic, consumer, host := leastWidth, leastWidth, leastWidth, leastWidth
+	for _, r := range rows {
+		group = max(group, utf8.RuneCountInString(r.Group))
+		topic = max(topic, len(r.Topic))
+		consumer = max(consumer, utf8.RuneCountInString(shown(r.ConsumerID)))
+		host = max(host, utf8.RuneCountInString(shown(r.Host)))
+	}
+	// The line ends before each row and not behind it, as in the script: a table begins with an empty line.
+	line := func(id, name, partition, epoch, offset, end, lag, owner, at, client string) {
+		if verbose {
+			partition = fmt.Sprintf("%-10s %-15s", partition, epoch)
+		}
+		fmt.Fprintf(out, "\n%-*s %-*s %-10s %-15s %-15s %-15s %-*s %-*s %s",
+			group, id, topic, name, partition, offset, end, lag, consumer, owner, host, at, client)
+	}
+	line("GROUP", "TOPIC", "PARTITION", "LEADER-EPOCH", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "CONSUMER-ID", "HOST", "CLIENT-ID")
+	for _, r := range rows {
+		line(r.Group, r.Topic, fmt.Sprint(r.Partition), shown(r.LeaderEpoch), shown(r.Offset), shown(r.End), shown(r.Lag),
+			shown(r.ConsumerID), shown(r.Host), shown(r.ClientID))
+	}
+	fmt.Fprintln(out)
+}
