@@ -2,12 +2,12 @@ package group
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
-	"pgregory.net/rapid"
 
 	"troupe/actors/coordinator"
 	"troupe/codec/kerr"
@@ -22,6 +22,7 @@ type consumer struct {
 	leading    []string // the members to assign to, of a leader that has not synced
 	assigned   string   // the partition numbers that it owns, one character each
 	waiting    bool
+	rejoin     bool // was told to join again
 }
 
 // crowd is a group of consumers over a log that keeps what it is given, with a model of what was promised:
@@ -31,7 +32,7 @@ type consumer struct {
 //  3. an offset that was acknowledged is fetched, until a later one is;
 //  4. a request has one answer at most, and has it once time has passed.
 type crowd struct {
-	t       *rapid.T
+	t       *testing.T
 	stage   *stage
 	members []*consumer
 	owners  map[int32]map[rune]string // by generation
@@ -43,33 +44,67 @@ type crowd struct {
 }
 
 func TestAGroupKeepsItsPromisesWhateverItsMembersDo(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		c := &crowd{t: rt, stage: &stage{t: t, random: &counter{}, now: time.UnixMilli(1_000_000)}, owners: map[int32]map[rune]string{}, tokens: map[coordinator.Token]func(kmsg.Response){}}
-		c.load()
-		for i := range 4 {
-			c.members = append(c.members, &consumer{name: fmt.Sprint("m", i), generation: -1})
+	assigned := 0
+	for seed := range uint64(400) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { assigned += crowded(t, rand.New(rand.NewPCG(seed, 0))) })
+	}
+	if assigned < 1000 {
+		t.Errorf("a generation was assigned %d times in all: nothing is tested", assigned)
+	}
+}
+
+// crowded runs one crowd, and gives how many generations were assigned.
+func crowded(t *testing.T, chance *rand.Rand) int {
+	c := &crowd{t: t, stage: &stage{t: t, random: &counter{}, now: time.UnixMilli(1_000_000)}, owners: map[int32]map[rune]string{}, tokens: map[coordinator.Token]func(kmsg.Response){}}
+	c.load()
+	for i := range 4 {
+		c.members = append(c.members, &consumer{name: fmt.Sprint("m", i), generation: -1})
+	}
+	for range 500 {
+		some := c.members[chance.IntN(len(c.members))]
+		switch n := chance.IntN(200); {
+		case n < 110:
+			c.act(some)
+		case n < 160:
+			c.written()
+		case n < 185:
+			c.wait(time.Duration(chance.IntN(2000)) * time.Millisecond)
+		case n < 190:
+			c.fetch()
+		case n < 192:
+			c.join(some)
+		case n < 194:
+			c.leave(some)
+		case n < 195:
+			c.wait(time.Duration(chance.IntN(30)) * time.Second)
+		case n < 197:
+			c.refused()
+		default:
+			c.restart()
 		}
-		some := rapid.SampledFrom(c.members)
-		rt.Repeat(map[string]func(*rapid.T){
-			"join":      func(t *rapid.T) { c.join(some.Draw(t, "member")) },
-			"sync":      func(t *rapid.T) { c.sync(some.Draw(t, "member")) },
-			"heartbeat": func(t *rapid.T) { c.heartbeat(some.Draw(t, "member")) },
-			"commit":    func(t *rapid.T) { c.commit(some.Draw(t, "member")) },
-			"leave":     func(t *rapid.T) { c.leave(some.Draw(t, "member")) },
-			"fetch":     func(*rapid.T) { c.fetch() },
-			"time":      func(t *rapid.T) { c.wait(time.Duration(rapid.IntRange(1, 12_000).Draw(t, "ms")) * time.Millisecond) },
-			"written":   func(*rapid.T) { c.written() },
-			"refused":   func(*rapid.T) { c.refused() },
-			"restart":   func(*rapid.T) { c.restart() },
-		})
-		c.written()
-		c.wait(10 * time.Minute)
-		c.written()
-		c.fetch()
-		if len(c.tokens) > 0 {
-			rt.Fatalf("%d requests have no answer", len(c.tokens))
-		}
-	})
+	}
+	c.written()
+	c.wait(10 * time.Minute)
+	c.written()
+	c.fetch()
+	if len(c.tokens) > 0 {
+		t.Fatalf("%d requests have no answer", len(c.tokens))
+	}
+	return len(c.owners)
+}
+
+// act does what the member's client would do next.
+func (c *crowd) act(m *consumer) {
+	switch {
+	case m.waiting:
+	case m.rejoin || m.generation < 0:
+		c.join(m)
+	case m.assigned == "":
+		c.sync(m)
+	default:
+		c.heartbeat(m)
+		c.commit(m)
+	}
 }
 
 func (c *crowd) load() {
@@ -181,7 +216,7 @@ func (c *crowd) join(m *consumer) {
 	if m.waiting {
 		return
 	}
-	m.waiting = true
+	m.waiting, m.rejoin = true, false
 	req := kmsg.NewPtrJoinGroupRequest()
 	req.Group, req.MemberID, req.ProtocolType = "g", m.id, "consumer"
 	req.SessionTimeoutMillis, req.RebalanceTimeoutMillis = 10_000, 20_000
@@ -208,6 +243,16 @@ func (c *crowd) join(m *consumer) {
 	})
 }
 
+// heed follows an error as clients do.
+func (m *consumer) heed(code int16) {
+	switch kerr.Code(code) {
+	case kerr.UnknownMemberID:
+		m.reset()
+	case kerr.IllegalGeneration, kerr.RebalanceInProgress:
+		m.rejoin = true
+	}
+}
+
 func (m *consumer) reset() { m.id, m.generation, m.assigned, m.leading = "", -1, "", nil }
 
 // partitions are those of the topic.
@@ -232,9 +277,7 @@ func (c *crowd) sync(m *consumer) {
 	c.ask(req, 3, func(r kmsg.Response) {
 		m.waiting = false
 		resp := r.(*kmsg.SyncGroupResponse)
-		if kerr.Code(resp.ErrorCode) == kerr.UnknownMemberID {
-			m.reset()
-		}
+		m.heed(resp.ErrorCode)
 		if resp.ErrorCode == 0 {
 			m.assigned = string(resp.MemberAssignment)
 			c.own(m)
@@ -263,8 +306,8 @@ func (c *crowd) heartbeat(m *consumer) {
 	req := kmsg.NewPtrHeartbeatRequest()
 	req.Group, req.MemberID, req.Generation = "g", m.id, m.generation
 	c.ask(req, 4, func(r kmsg.Response) {
-		if kerr.Code(r.(*kmsg.HeartbeatResponse).ErrorCode) == kerr.UnknownMemberID && !m.waiting {
-			m.reset()
+		if !m.waiting {
+			m.heed(r.(*kmsg.HeartbeatResponse).ErrorCode)
 		}
 	})
 }
