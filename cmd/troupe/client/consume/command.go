@@ -99,6 +99,7 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 	defer client.Close()
 	// Offsets are committed only for a group that was asked for; the script turns commits off for the group it makes up.
 	p.client, p.grouped = client.Client, groupID != ""
+	p.commits = p.grouped && !strings.EqualFold(props["enable.auto.commit"], "false")
 	err = p.run(ctx)
 	if fs.Changed("enable-systest-events") {
 		fmt.Fprintln(s.Out, "shutdown_complete")
@@ -178,7 +179,11 @@ func (c *command) consumerOptions(props kafkatext.Properties, groupID string) ([
 		return nil, option.Fail("Invalid value %s for configuration isolation.level: String must be one of: read_committed, read_uncommitted", level)
 	}
 	if groupID != "" {
-		opts = append(opts, kgo.ConsumerGroup(groupID), kgo.AutoCommitMarks())
+		member, err := connection.GroupOptions(props, groupID)
+		if err != nil {
+			return nil, option.Fail("Failed to construct kafka consumer: %s", err)
+		}
+		opts = append(opts, member...)
 	}
 	from, err := c.start()
 	if err != nil {

@@ -27,6 +27,7 @@ type printer struct {
 
 	client  *kgo.Client
 	grouped bool
+	commits bool // whether a member commits what it printed
 	count   int64
 	warned  map[string]bool
 }
@@ -38,13 +39,33 @@ func (p *printer) run(ctx context.Context) error {
 	if flushed := out.Flush(); flushed != nil && err == nil {
 		fmt.Fprintln(p.streams.Err, "Unable to write to standard out, closing consumer.")
 	}
-	if p.grouped {
-		// An interrupt must not keep what was printed from being committed.
-		if committed := p.client.CommitMarkedOffsets(context.WithoutCancel(ctx)); committed != nil && err == nil {
-			err = committed
-		}
+	if committed := p.leave(ctx); committed != nil && err == nil {
+		err = committed
 	}
 	fmt.Fprintf(p.streams.Err, "Processed a total of %d messages\n", p.count)
+	return err
+}
+
+// leaveTimeout is how long a member that ends waits for its last commit: the Java consumer's close has as long.
+const leaveTimeout = 30 * time.Second
+
+// leave commits what was printed and leaves the group, so that the others get the partitions now and not after the
+// session timeout. An interrupt must not keep it from that.
+func (p *printer) leave(ctx context.Context) error {
+	if !p.grouped {
+		return nil
+	}
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+	defer cancel()
+	// A rebalance that waits for this poll would keep the commit waiting in turn.
+	p.client.AllowRebalance()
+	var err error
+	if p.commits {
+		err = p.client.CommitMarkedOffsets(within)
+	}
+	if left := p.client.LeaveGroupContext(within); left != nil && err == nil {
+		err = left
+	}
 	return err
 }
 
@@ -70,12 +91,15 @@ func (p *printer) consume(ctx context.Context, out *bufio.Writer) error {
 			if err := p.print(out, r); err != nil {
 				return err
 			}
-			if p.grouped {
+			if p.commits {
 				p.client.MarkCommitRecords(r)
 			}
 		}
 		if err := out.Flush(); err != nil {
 			return nil // said in run; the other end of a pipe going away is no failure
+		}
+		if p.grouped {
+			p.client.AllowRebalance()
 		}
 		if wait.Err() != nil && fetches.NumRecords() == 0 {
 			return nil
