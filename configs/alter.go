@@ -150,8 +150,11 @@ func apply(values map[string]string, c Change, initial string) {
 	case Append:
 		values[c.Key] = strings.Join(splitList(strings.Trim(current+","+*c.Value, ",")), ",")
 	case Subtract:
-		gone := splitList(*c.Value)
-		left := slices.DeleteFunc(splitList(current), func(s string) bool { return slices.Contains(gone, s) })
+		gone := make(map[string]bool)
+		for _, element := range splitList(*c.Value) {
+			gone[element] = true
+		}
+		left := slices.DeleteFunc(splitList(current), func(s string) bool { return gone[s] })
 		values[c.Key] = strings.Join(left, ",")
 	}
 }

@@ -3,7 +3,6 @@ package configs
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -78,8 +77,10 @@ func splitList(text string) []string {
 	if text == "" {
 		return list
 	}
+	seen := make(map[string]bool)
 	for element := range strings.SplitSeq(text, ",") {
-		if element = strings.TrimSpace(element); !slices.Contains(list, element) {
+		if element = strings.TrimSpace(element); !seen[element] {
+			seen[element] = true
 			list = append(list, element)
 		}
 	}

@@ -86,12 +86,14 @@ func (n *Node) missingTopics(r *Request, req *kmsg.MetadataRequest) []string {
 		return nil
 	}
 	var names []string
+	seen := make(map[string]bool)
 	for _, t := range req.Topics {
-		if t.Topic == nil || namedByID(t) || internalTopic(*t.Topic) {
+		if t.Topic == nil || namedByID(t) || internalTopic(*t.Topic) || seen[*t.Topic] {
 			continue
 		}
+		seen[*t.Topic] = true
 		_, there := n.Image().Topic(*t.Topic)
-		if !there && !slices.Contains(names, *t.Topic) && n.Authorizer.Allowed(r.Client, Create, OnTopic, *t.Topic) {
+		if !there && n.Authorizer.Allowed(r.Client, Create, OnTopic, *t.Topic) {
 			names = append(names, *t.Topic)
 		}
 	}

@@ -64,11 +64,7 @@ func (r *Rules) Alter(of image.ConfigResource, stored image.Config, changes []co
 	if err != nil {
 		return image.Config{}, err
 	}
-	var config image.Config
-	for key, value := range next {
-		config = config.With(key, value)
-	}
-	return config, nil
+	return image.NewConfig(next), nil
 }
 
 func (r *Rules) altered(of image.ConfigResource, current map[string]string, changes []configs.Change) (map[string]string, error) {

@@ -191,3 +191,22 @@ func TestAResponseHeaderFollowsTheVersion(t *testing.T) {
 	}
 	w.nothingHeld()
 }
+
+// Two fetches of very many partitions, compared each with each, would hold their connection's reader for a minute.
+func TestOrderingKeysAreComparedInOnePass(t *testing.T) {
+	w := newWorld(t)
+	_, c := w.connect()
+	odd, even := make([]uint64, 150_000), make([]uint64, 150_000)
+	for i := range odd {
+		odd[i], even[len(even)-1-i] = uint64(2*i+1), uint64(2*i)
+	}
+	began := time.Now()
+	first, _ := c.take(on(odd...), 1)
+	second, _ := c.take(on(even...), 2)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("a request that waits for none was let in after %v", took)
+	}
+	first.Ready(text("x"))
+	second.Ready(text("y"))
+	w.nothingHeld()
+}

@@ -96,10 +96,11 @@ func (m *Machine) replaced(r image.ConfigResource, entries []ConfigChange, repea
 	if err := m.options.Rules.Check(r, entries); err != nil {
 		return nil, err
 	}
-	var next image.Config
+	values := make(map[string]string, len(entries))
 	for _, e := range entries {
-		next = next.With(e.Key, *e.Value)
+		values[e.Key] = *e.Value
 	}
+	next := image.NewConfig(values)
 	return configRecords(r, m.current.Config(r), next), m.checkELR(r, m.current.Config(r), next)
 }
 
@@ -124,12 +125,12 @@ func (m *Machine) checkAlteration(r image.ConfigResource, changes []ConfigChange
 	if repeated {
 		return fail(kerr.InvalidRequest, "Each resource must appear at most once.")
 	}
-	for i, c := range changes {
-		for _, before := range changes[:i] {
-			if before.Key == c.Key {
-				return fail(kerr.InvalidRequest, "Error due to duplicate config keys")
-			}
+	seen := make(map[string]bool, len(changes))
+	for _, c := range changes {
+		if seen[c.Key] {
+			return fail(kerr.InvalidRequest, "Error due to duplicate config keys")
 		}
+		seen[c.Key] = true
 		if c.Value == nil && c.Op != kmsg.IncrementalAlterConfigOpDelete {
 			return fail(kerr.InvalidRequest, "Null value not supported for : "+c.Key)
 		}

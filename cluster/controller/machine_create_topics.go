@@ -145,16 +145,16 @@ func (m *Machine) checkNewName(name string) error {
 
 // newTopicConfig judges the whole set. A key given twice is taken as it was given last.
 func (m *Machine) newTopicConfig(t kmsg.CreateTopicsRequestTopic) (image.Config, error) {
-	var config image.Config
+	values := make(map[string]string, len(t.Configs))
 	changes := make([]ConfigChange, 0, len(t.Configs))
 	for _, c := range t.Configs {
 		if c.Value == nil {
-			return config, fail(kerr.InvalidConfig, "Null value not supported for topic configs: "+c.Name)
+			return image.Config{}, fail(kerr.InvalidConfig, "Null value not supported for topic configs: "+c.Name)
 		}
 		changes = append(changes, ConfigChange{Key: c.Name, Value: c.Value})
-		config = config.With(c.Name, *c.Value)
+		values[c.Name] = *c.Value
 	}
-	return config, m.options.Rules.Check(image.ConfigResource{Type: image.TopicResource, Name: t.Topic}, changes)
+	return image.NewConfig(values), m.options.Rules.Check(image.ConfigResource{Type: image.TopicResource, Name: t.Topic}, changes)
 }
 
 // placedTopic places as many partitions and replicas as asked; -1 asks for the defaults.

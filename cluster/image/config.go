@@ -3,6 +3,7 @@ package image
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -39,6 +40,18 @@ type Config struct {
 }
 
 type configEntry struct{ key, value string }
+
+// NewConfig makes the set of a map's keys and values.
+func NewConfig(values map[string]string) Config {
+	if len(values) == 0 {
+		return Config{}
+	}
+	entries := make([]configEntry, 0, len(values))
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		entries = append(entries, configEntry{key, values[key]})
+	}
+	return Config{entries}
+}
 
 // Get finds the value of a key.
 func (c Config) Get(key string) (string, bool) {
