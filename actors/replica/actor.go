@@ -58,7 +58,8 @@ func newActor(deps *Deps, kept *durable) kit.Behavior {
 
 // Start brings the log up: a new one is there at once, an old one is opened on the bulk lane.
 func (a *actor) Start(ctx *kit.Context) {
-	h := a.kept.handle
+	h, self := a.kept.handle, ctx.Self()
+	h.actor.Store(&self) // the shard may not have come to it when the first producer is told
 	if a.kept.fresh {
 		a.kept.fresh = false
 		a.adopt(ctx, partitionlog.New(h.Dir.Env, logDir(h), h.TP, h.Config().Log, h.TopicID))

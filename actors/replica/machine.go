@@ -34,6 +34,7 @@ type Machine struct {
 
 	written   waitQueue // acks=1, by log end offset
 	committed waitQueue // acks=all, by high watermark
+	released  []Wait    // the answers of the last release, whose room is used again
 }
 
 // Wait is an append that was staged and not answered yet.
@@ -50,7 +51,7 @@ type Effects struct {
 	// HighWatermark is set on the log and published before any of Answers is given, so that a producer that was
 	// answered reads its own write. -1 when it did not move.
 	HighWatermark model.Offset
-	// Answers are given to their sinks.
+	// Answers are given to their sinks. They are good until the next event.
 	Answers []Wait
 }
 
@@ -161,10 +162,12 @@ func (m *Machine) advance() Effects {
 }
 
 func (m *Machine) release() Effects {
-	e := Effects{HighWatermark: model.NoOffset}
+	clear(m.released)
+	e := Effects{HighWatermark: model.NoOffset, Answers: m.released[:0]}
 	e.Answers = m.written.takeUpTo(m.logEnd, e.Answers)
 	from := len(e.Answers)
 	e.Answers = m.committed.takeUpTo(m.highWatermark, e.Answers)
+	m.released = e.Answers
 	if len(m.isr) < m.effectiveMinISR() {
 		for i := from; i < len(e.Answers); i++ {
 			e.Answers[i] = e.Answers[i].failed(kerr.NotEnoughReplicasAfterAppend)
