@@ -80,6 +80,12 @@ func (h *host) Receive(ctx *kit.Context, m kit.Message) {
 		if l := h.kept[m.Partition]; l != nil && l.order != nil && l.handle.TopicID == m.TopicID {
 			h.resign(ctx, m.Partition, l)
 		}
+	case *TopicsDeleted:
+		for _, l := range h.kept {
+			if l.stage == running {
+				ctx.Send(l.ref, m)
+			}
+		}
 	case kit.Terminated:
 		h.terminated(ctx, m.Actor)
 	case kit.GaveUp:

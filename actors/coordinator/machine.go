@@ -92,6 +92,8 @@ type Machine interface {
 	// Due does what time brings; Next is when it wants to be called again, zero for never.
 	Due(at At) Effects
 	Next() time.Time
+	// TopicsDeleted tells of topics that are gone, once the machine is loaded.
+	TopicsDeleted(at At, names []string) Effects
 	// Committed tells that everything before next is committed.
 	Committed(at At, next model.Offset) Effects
 	// Rollback takes the state back to before the record at from, which the log refused with a code. It gives replies

@@ -38,6 +38,9 @@ type Resign struct {
 	TopicID   model.TopicID
 }
 
+// TopicsDeleted tells every coordinator of topics that are gone.
+type TopicsDeleted struct{ Names []string }
+
 type (
 	// pollDue looks again whether the replica is ready to be loaded from.
 	pollDue struct{ attempt uint64 }
@@ -59,11 +62,12 @@ type (
 	retryDue struct{ partition int32 }
 )
 
-func (*Request) MessageKind() string  { return "coordinator.request" }
-func (*Lead) MessageKind() string     { return "coordinator.lead" }
-func (*Resign) MessageKind() string   { return "coordinator.resign" }
-func (*pollDue) MessageKind() string  { return "coordinator.poll-due" }
-func (*loaded) MessageKind() string   { return "coordinator.loaded" }
-func (*appended) MessageKind() string { return "coordinator.appended" }
-func (*due) MessageKind() string      { return "coordinator.due" }
-func (*retryDue) MessageKind() string { return "coordinator.retry-due" }
+func (*Request) MessageKind() string       { return "coordinator.request" }
+func (*Lead) MessageKind() string          { return "coordinator.lead" }
+func (*Resign) MessageKind() string        { return "coordinator.resign" }
+func (*TopicsDeleted) MessageKind() string { return "coordinator.topics-deleted" }
+func (*pollDue) MessageKind() string       { return "coordinator.poll-due" }
+func (*loaded) MessageKind() string        { return "coordinator.loaded" }
+func (*appended) MessageKind() string      { return "coordinator.appended" }
+func (*due) MessageKind() string           { return "coordinator.due" }
+func (*retryDue) MessageKind() string      { return "coordinator.retry-due" }

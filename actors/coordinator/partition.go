@@ -27,6 +27,7 @@ type partition struct {
 	attempt uint64
 	machine Machine // nil until the log is loaded
 	loading *loading
+	deleted []string // topics that went while the log was being loaded
 
 	next      model.Offset // of the next record
 	committed model.Offset // the offset after the last committed record
@@ -74,6 +75,9 @@ func (p *partition) Receive(ctx *kit.Context, m kit.Message) {
 			p.kept.lead = m
 			p.begin(ctx)
 		}
+	case *TopicsDeleted:
+		p.deleted = append(p.deleted, m.Names...)
+		p.forgetTopics(ctx)
 	case *pollDue:
 		if m.attempt == p.attempt {
 			p.poll(ctx)
@@ -120,6 +124,16 @@ func (p *partition) request(ctx *kit.Context, r *Request) {
 	p.lastToken++
 	p.requests[p.lastToken] = r
 	p.apply(ctx, p.machine.Handle(p.at(ctx), p.lastToken, r.Call))
+}
+
+// forgetTopics waits until the log is loaded: before that the machine would bring them back.
+func (p *partition) forgetTopics(ctx *kit.Context) {
+	if p.machine == nil || len(p.deleted) == 0 {
+		return
+	}
+	names := p.deleted
+	p.deleted = nil
+	p.apply(ctx, p.machine.TopicsDeleted(p.at(ctx), names))
 }
 
 func (p *partition) at(ctx *kit.Context) At { return At{Time: ctx.Now(), Next: p.next} }

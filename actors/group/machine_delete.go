@@ -1,8 +1,11 @@
 package group
 
 import (
+	"slices"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"troupe/actors/coordinator"
 	"troupe/actors/group/record"
 	"troupe/codec/kerr"
 )
@@ -86,14 +89,26 @@ func (m *Machine) expireOffsets() {
 	m.timers.Set(timer{kind: retentionTimer}, m.now.Add(m.options.RetentionCheck))
 	for _, id := range m.groupIDs() {
 		g, _ := m.groups.Get(id)
-		for _, key := range g.offsets.Keys(comparePartitions) {
-			if c, _ := g.offsets.Get(key); m.expired(g, key, c) && !m.pending.holds(id, key) {
-				m.deleteOffset(g, key)
-			}
-		}
+		m.deleteOffsetsOf(g, func(key partition, c *committed) bool { return m.expired(g, key, c) && !m.pending.holds(id, key) })
 		if g.state == empty && g.offsets.Len() == 0 && len(g.given) == 0 && !m.pending.of(id) {
 			m.deleteGroup(g)
 		}
+	}
+}
+
+// TopicsDeleted lets go what was committed for topics that are gone: under the same name another one may come.
+func (m *Machine) TopicsDeleted(at coordinator.At, names []string) coordinator.Effects {
+	m.begin(at)
+	for _, id := range m.groupIDs() {
+		g, _ := m.groups.Get(id)
+		m.deleteOffsetsOf(g, func(key partition, _ *committed) bool { return slices.Contains(names, key.topic) })
+	}
+	return m.end()
+}
+
+func (m *Machine) deleteOffsetsOf(g *group, which func(partition, *committed) bool) {
+	for _, key := range g.offsets.KeysOf(which, comparePartitions) {
+		m.deleteOffset(g, key)
 	}
 }
 

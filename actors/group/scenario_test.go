@@ -28,6 +28,7 @@ import (
 //	hold                     from here on nothing is committed by itself
 //	commit                   everything is committed
 //	refuse CODE              the log refuses all that is not committed
+//	deleted TOPIC            the topic is deleted
 //	reload                   a new machine loads what is committed
 //	log                      what the log has: the last value of each key
 //
@@ -133,6 +134,8 @@ func (s *stage) do(command string) string {
 		return s.commit()
 	case "refuse":
 		return s.refuse(rest)
+	case "deleted":
+		return s.settle(s.machine.TopicsDeleted(s.at(), []string{rest}))
 	case "reload":
 		return s.load()
 	case "log":

@@ -21,14 +21,17 @@ func (a *applier) order(ctx *kit.Context, m *Apply) {
 		d = image.Diff(a.kept.ordered, d.To)
 	}
 	a.kept.ordered = d.To
+	var deleted []string
 	for _, t := range d.Topics {
 		if t.After == nil {
 			a.drop(ctx, t.Before)
+			deleted = append(deleted, t.Before.Name)
 			continue
 		}
 		a.topic(ctx, d.To, t)
 	}
 	a.configure(ctx, d)
+	a.forget(ctx, deleted)
 	if m.Complete && !a.kept.settled {
 		a.kept.settled = true
 		a.setAside(ctx)
@@ -140,6 +143,16 @@ func (a *applier) drop(ctx *kit.Context, t *image.Topic) {
 			a.dropReplica(ctx, h)
 		}
 		a.coordinate(ctx, model.TopicPartition{Topic: t.Name, Partition: int32(n)}, t.ID, false, model.NoLeaderEpoch)
+	}
+}
+
+// forget tells coordinators of topics that are gone.
+func (a *applier) forget(ctx *kit.Context, deleted []string) {
+	if len(deleted) == 0 {
+		return
+	}
+	for _, host := range a.deps.Coordinators {
+		ctx.Send(host, &coordinator.TopicsDeleted{Names: deleted})
 	}
 }
 

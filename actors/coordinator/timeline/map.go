@@ -58,9 +58,16 @@ func (m *Map[K, V]) Committed(k K) (V, bool) {
 
 // Keys lists the keys of the latest state, sorted.
 func (m *Map[K, V]) Keys(compare func(a, b K) int) []K {
-	keys := make([]K, 0, len(m.current))
-	for k := range m.current {
-		keys = append(keys, k)
+	return m.KeysOf(func(K, V) bool { return true }, compare)
+}
+
+// KeysOf lists the keys of the latest state that a condition holds for, sorted.
+func (m *Map[K, V]) KeysOf(holds func(K, V) bool, compare func(a, b K) int) []K {
+	var keys []K
+	for k, v := range m.current {
+		if holds(k, v) {
+			keys = append(keys, k)
+		}
 	}
 	slices.SortFunc(keys, compare)
 	return keys
