@@ -10,7 +10,7 @@ var networkKeys = []Key{
 		Doc: "The security protocol of each listener name, as NAME:PROTOCOL between commas. Only PLAINTEXT is available."},
 	{Name: "socket.send.buffer.bytes", Type: Int, Default: "102400", Unit: "bytes",
 		Doc: "Kernel send buffer of a connection; -1 leaves the system's own."},
-	{Name: "socket.receive.buffer.bytes", Type: Int, Default: "102400", Unit: "bytes",
+	{Name: "socket.receive.buffer.bytes", Type: Int, Default: "-1", Unit: "bytes",
 		Doc: "Kernel receive buffer of a connection; -1 leaves the system's own."},
 	{Name: "socket.request.max.bytes", Type: Int, Default: "104857600", Valid: atLeast(1), Unit: "bytes",
 		Doc: "Largest request that is read; a connection that announces more is closed."},
