@@ -71,6 +71,7 @@ func start(ctx context.Context, s option.Streams, o configs.Options) error {
 			"scanned_bytes", o.ScannedBytes, "cut_off_bytes", o.TruncatedBytes)
 	}
 	fmt.Fprintln(s.Out, b.Ready(time.Since(began)))
+	relaxCollector()
 	var failure error
 	select {
 	case <-ctx.Done():

@@ -20,6 +20,18 @@ func tune() {
 	}
 }
 
+// garbageShare is how much garbage may come to each byte that is in use before the collector runs, in percent. What a
+// busy broker has in use is a few MiB, so Go's 100 means a collection every few milliseconds (docs/adr/0012).
+const garbageShare = 250
+
+// relaxCollector lets garbage grow once the broker is up; what the start leaves behind is collected at Go's own pace, so
+// that an idle broker stays small. GOGC in the environment wins.
+func relaxCollector() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbageShare)
+	}
+}
+
 // containerMemory is the limit of the control group, version 2 or 1.
 func containerMemory() (int64, bool) {
 	for _, name := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
