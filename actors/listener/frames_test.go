@@ -105,6 +105,32 @@ func TestFramesAreCutWhereverTheStreamIs(t *testing.T) {
 	}
 }
 
+func TestLargeFramesOfOneSizeAreNotMovedFromChunkToChunk(t *testing.T) {
+	const many = 40
+	var bodies [][]byte
+	for i := range many {
+		bodies = append(bodies, body(64<<10, byte(i)))
+	}
+	f := &frames{src: &pieces{data: stream(bodies...), step: func() int { return 1 << 30 }}, limit: 1 << 20}
+	moved := 0
+	for range many {
+		begun, before := f.end-f.start, f.chunk
+		c, _, err := f.next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if begun > 0 && c != before {
+			moved++
+		}
+		c.release()
+	}
+	// The first read cannot know how large a frame is.
+	if moved > 1 {
+		t.Errorf("%d of %d frames were begun in one chunk and ended in another", moved, many)
+	}
+	f.drop()
+}
+
 func TestASizeThatIsClaimedCostsNoMemory(t *testing.T) {
 	src := &pieces{data: append(binary.BigEndian.AppendUint32(nil, 100<<20), body(1000, 0)...), step: func() int { return 100 }}
 	f := &frames{src: src, limit: 100 << 20}

@@ -15,6 +15,7 @@ type frames struct {
 	chunk      *chunk
 	start, end int // of the bytes in chunk that are not cut yet
 	need       int // size of the frame that is not whole yet, as far as is known
+	last       int // size of the last frame
 	want       int // size of the next chunk
 }
 
@@ -48,6 +49,7 @@ func (f *frames) next() (*chunk, []byte, error) {
 			if have >= f.need {
 				body := f.chunk.buf[f.start+frame.SizeLen : f.start+f.need : f.start+f.need]
 				f.start += f.need
+				f.last = f.need
 				c := f.chunk
 				c.retain()
 				if f.start == f.end {
@@ -83,7 +85,7 @@ func (f *frames) room() []byte {
 	have := f.end - f.start
 	// A chunk that begins with a frame too large for it is filled before that frame moves on.
 	if f.chunk != nil && f.end < len(f.chunk.buf) && (f.start == 0 || f.start+f.need <= len(f.chunk.buf)) {
-		return f.chunk.buf[f.end:]
+		return f.upToFrame()
 	}
 	size := max(f.want, smallChunk)
 	if f.need > size {
@@ -96,7 +98,19 @@ func (f *frames) room() []byte {
 		f.chunk.release()
 	}
 	f.chunk, f.start, f.end = next, 0, have
-	return f.chunk.buf[f.end:]
+	return f.upToFrame()
+}
+
+// upToFrame gives the free part of the chunk up to where a frame would end if all were of the last one's size. Large
+// frames come in rows of one size; a read that ends with one leaves no part of the next to be moved to another chunk.
+func (f *frames) upToFrame() []byte {
+	buf := f.chunk.buf
+	if f.last > smallChunk {
+		if end := f.start + (len(buf)-f.start)/f.last*f.last; end > f.end {
+			return buf[f.end:end]
+		}
+	}
+	return buf[f.end:]
 }
 
 // spare gives the chunk back while nothing of a frame has come: waiting costs no memory.
