@@ -26,6 +26,7 @@ type segIndex struct {
 	times   table
 	lastMs  int64    // timestamp of the last time entry, noTime without one
 	max     timedMax // over all batches of the segment
+	recent  []byte   // the block of the offset index that was read last: a reader of old data comes back to it
 	charged int
 }
 
@@ -83,7 +84,7 @@ func (x *segIndex) release() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.charge(-x.charged)
-	x.offsets.tail, x.offsets.sample, x.times.tail, x.times.sample = nil, nil, nil, nil
+	x.offsets.tail, x.offsets.sample, x.times.tail, x.times.sample, x.recent = nil, nil, nil, nil, nil
 }
 
 // full tells whether either file would pass its limit; the time index keeps room for its last entry.
@@ -129,17 +130,36 @@ func (x *segIndex) floorTime(timestampMs int64) (model.Offset, error) {
 
 func (x *segIndex) floor(t *table, s suffix, target int64, k key) (e entry, ok bool, err error) {
 	x.mu.Lock()
-	now := *t
+	now, recent := *t, x.recent
 	x.mu.Unlock()
 	e, ok, done := now.floorInMemory(target, k)
 	if done {
 		return e, ok, nil
 	}
+	if s == suffixIndex && brackets(recent, now.width, target, k) {
+		copy(e[:], recent[floorIn(recent, now.width, target, k)*now.width:][:now.width])
+		return e, true, nil
+	}
+	var block []byte
 	err = x.read(s, func(f vfs.File) error {
-		e, ok, err = now.floorOnDisk(f, target, k)
+		e, ok, block, err = now.floorOnDisk(f, target, k)
 		return err
 	})
+	if err == nil && s == suffixIndex {
+		x.keepRecent(block)
+	}
 	return e, ok && err == nil, err
+}
+
+// keepRecent remembers a block while there is memory for it.
+func (x *segIndex) keepRecent(block []byte) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.budget.scarce() {
+		block = nil
+	}
+	x.charge(cap(block) - cap(x.recent))
+	x.recent = block
 }
 
 // greatest is the greatest timestamp of the segment; noTime when no batch has one.

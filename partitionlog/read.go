@@ -15,8 +15,12 @@ func (r Region) Release() {
 	}
 }
 
-// probeStep is how far apart Cached looks: the kernel reads ahead in such steps.
-const probeStep = 128 << 10
+// probeStep is how far apart Cached looks. The kernel reads ahead and writes in about such steps; each look costs as much
+// as sending 16 KiB.
+const probeStep = 256 << 10
+
+// pageSize is the least that is in the page cache or not.
+const pageSize = 4 << 10
 
 // Cached tells whether the bytes seem to be in the page cache: the first, the last, and one in each step between.
 func (r Region) Cached() (bool, error) {
@@ -26,7 +30,7 @@ func (r Region) Cached() (bool, error) {
 			return false, err
 		}
 	}
-	if r.Len == 0 {
+	if last := r.Pos + r.Len - 1; r.Len == 0 || last/pageSize == r.Pos/pageSize {
 		return true, nil
 	}
 	_, cached, err := r.File.ReadAtCached(probe[:], r.Pos+r.Len-1)

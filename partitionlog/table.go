@@ -95,8 +95,13 @@ func (t *table) floorInMemory(target int64, k key) (e entry, ok, done bool) {
 	return e, false, t.onDisk == 0
 }
 
-// floorOnDisk searches the entries in the file.
-func (t *table) floorOnDisk(f vfs.File, target int64, k key) (e entry, ok bool, err error) {
+// brackets tells that the floor of target lies within a run of entries, whatever comes before and after it.
+func brackets(run []byte, width int, target int64, k key) bool {
+	return len(run) > 0 && k(run) <= target && k(run[len(run)-width:]) > target
+}
+
+// floorOnDisk searches the entries in the file, and gives the block that it found the answer in.
+func (t *table) floorOnDisk(f vfs.File, target int64, k key) (e entry, ok bool, run []byte, err error) {
 	// The sample covers the first blocks. Beyond it single entries are read, a dozen for the largest index.
 	block := max(0, floorIn(t.sample, t.width, target, k))
 	blocks := (t.onDisk + blockEntries - 1) / blockEntries
@@ -108,19 +113,19 @@ func (t *table) floorOnDisk(f vfs.File, target int64, k key) (e entry, ok bool, 
 			return err != nil || k(e[:]) > target
 		})
 		if err != nil {
-			return entry{}, false, err
+			return entry{}, false, nil, err
 		}
 	}
-	run := make([]byte, min(blockEntries, t.onDisk-block*blockEntries)*t.width)
+	run = make([]byte, min(blockEntries, t.onDisk-block*blockEntries)*t.width)
 	if err := readFull(f, run, int64(block)*int64(blockEntries*t.width)); err != nil {
-		return entry{}, false, err
+		return entry{}, false, nil, err
 	}
 	i := floorIn(run, t.width, target, k)
 	if i < 0 {
-		return entry{}, false, nil
+		return entry{}, false, run, nil
 	}
 	copy(e[:], run[i*t.width:][:t.width])
-	return e, true, nil
+	return e, true, run, nil
 }
 
 // sound counts the leading entries of a file's content that can be entries: both fields rise strictly, and below holds.
