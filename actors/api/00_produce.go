@@ -1,6 +1,8 @@
 package api
 
 import (
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -40,6 +42,7 @@ type produceOp struct {
 	request   *Request
 	body      *kmsg.ProduceRequest
 	parts     []producePart
+	one       [1]producePart // the room of parts when there is one, as from most producers
 	remaining atomic.Int32
 }
 
@@ -56,7 +59,10 @@ func handleProduce(n *Node, r *Request) {
 	for i := range req.Topics {
 		count += len(req.Topics[i].Partitions)
 	}
-	op := &produceOp{node: n, request: r, body: req, parts: make([]producePart, count)}
+	op := &produceOp{node: n, request: r, body: req}
+	if op.parts = op.one[:]; count != 1 {
+		op.parts = make([]producePart, count)
+	}
 	// One more than there are partitions, so that the request completes no earlier than the end of this function.
 	op.remaining.Store(int32(count) + 1)
 	deadline := r.Received.Add(time.Duration(req.TimeoutMillis) * time.Millisecond)
@@ -86,8 +92,14 @@ func (n *Node) produceTopic(r *Request, t *kmsg.ProduceRequestTopic) (string, ke
 	if !n.Authorizer.Allowed(r.Client, Write, OnTopic, name) {
 		return name, kerr.TopicAuthorizationFailed
 	}
+	if internalTopic(name) && r.ClientID != adminClient {
+		return name, kerr.InvalidTopicException
+	}
 	return name, kerr.None
 }
+
+// adminClient is the client.id that Kafka lets write to internal topics.
+const adminClient = "__admin_client"
 
 // start checks one partition's batch and hands it to its replica.
 func (op *produceOp) start(at int, topic string, code kerr.Code, deadline time.Time) {
@@ -175,11 +187,28 @@ func (op *produceOp) finish() {
 	op.request.NoReply()
 }
 
+// produceReply is room to put a reply together in before it is encoded.
+type produceReply struct {
+	kmsg.ProduceResponse
+	parts []kmsg.ProduceResponseTopicPartition
+}
+
+var produceReplies = sync.Pool{New: func() any { return new(produceReply) }}
+
+// reset forgets the last reply but for the room that it took.
+func (resp *produceReply) reset(version int16, parts int) {
+	clear(resp.parts)
+	clear(resp.Topics)
+	resp.parts = slices.Grow(resp.parts[:0], parts)[:parts]
+	resp.ProduceResponse = kmsg.ProduceResponse{Version: version, Topics: resp.Topics[:0]}
+}
+
 // AppendTo encodes the reply on the connection's writer, so that a replica is not kept from the next batch by it.
 func (op *produceOp) AppendTo(dst []byte) []byte {
-	resp := kmsg.ProduceResponse{Version: op.request.Version}
-	resp.Default()
-	parts := make([]kmsg.ProduceResponseTopicPartition, len(op.parts))
+	resp := produceReplies.Get().(*produceReply)
+	defer produceReplies.Put(resp)
+	resp.reset(op.request.Version, len(op.parts))
+	parts := resp.parts
 	for i := range op.parts {
 		p := &op.parts[i]
 		parts[i] = op.encodePart(p)

@@ -73,6 +73,14 @@ const firstZstdVersion = 7
 // Errors are kerr codes: what is no batch is InvalidRecord, an impossible length or magic CorruptMessage (measured).
 func Produced(b []byte) (View, error) {
 	v, rest, err := First(b)
+	if err == nil && len(rest) == 0 {
+		return v, nil
+	}
+	return onlyOne(v, rest, err)
+}
+
+// onlyOne says what is wrong with a batch, or with what follows it.
+func onlyOne(v View, rest []byte, err error) (View, error) {
 	if err == nil {
 		var second error
 		if _, _, second = First(rest); second == nil || errors.Is(second, ErrOldMagic) {
