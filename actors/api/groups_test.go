@@ -2,7 +2,9 @@ package api
 
 import (
 	"log/slog"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"troupe/actors/group"
 	"troupe/actors/kit"
 	"troupe/cluster/record"
+	"troupe/codec/batch"
 	"troupe/codec/compress"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
@@ -114,4 +117,95 @@ func created(req kmsg.Request, code kerr.Code) kmsg.Response {
 	out.Topic, out.ErrorCode = req.(*kmsg.CreateTopicsRequest).Topics[0].Topic, int16(code)
 	resp.Topics = append(resp.Topics, out)
 	return resp
+}
+
+func TestClientsDoNotWriteToTheTopicOfOffsets(t *testing.T) {
+	w := newWorld(t)
+	w.groups(1)
+	v, err := batch.NewBuilder(batch.Options{}).Add(batch.Record{Key: []byte("k"), Value: []byte("v")}).Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := kmsg.NewPtrProduceRequest()
+	req.Acks, req.TimeoutMillis = acksAll, 1000
+	req.Topics = []kmsg.ProduceRequestTopic{{Topic: OffsetsTopic, Partitions: []kmsg.ProduceRequestTopicPartition{{Records: v}}}}
+	expect(t, "produce", ask[*kmsg.ProduceResponse](w, req, 9).Topics[0].Partitions[0].ErrorCode, kerr.InvalidTopicException)
+}
+
+// join asks for the simplest membership: one request, no waiting for others.
+func join(id string) *kmsg.JoinGroupRequest {
+	req := kmsg.NewPtrJoinGroupRequest()
+	req.Group, req.SessionTimeoutMillis, req.RebalanceTimeoutMillis, req.ProtocolType = id, 10_000, 10_000, "consumer"
+	req.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: "range"}}
+	return req
+}
+
+// A group's whole life by the wire: members, an offset by topic id, the lists, the end.
+func TestAGroupLivesAndIsDeleted(t *testing.T) {
+	w := newWorld(t)
+	w.groups(50)
+	orders := w.topic("orders", 2)
+	joined := ask[*kmsg.JoinGroupResponse](w, join("g"), 3)
+	if joined.ErrorCode != 0 || joined.Generation != 1 || joined.LeaderID != joined.MemberID {
+		t.Fatalf("joined: %+v", joined)
+	}
+	sync := kmsg.NewPtrSyncGroupRequest()
+	sync.Group, sync.MemberID, sync.Generation = "g", joined.MemberID, 1
+	expect(t, "sync without the protocol's name", ask[*kmsg.SyncGroupResponse](w, sync, 5).ErrorCode, kerr.InconsistentGroupProtocol)
+	expect(t, "sync", ask[*kmsg.SyncGroupResponse](w, sync, 3).ErrorCode, kerr.None)
+
+	commit := kmsg.NewPtrOffsetCommitRequest()
+	commit.Group, commit.MemberID, commit.Generation = "g", joined.MemberID, 1
+	part := func(n int32) kmsg.OffsetCommitRequestTopicPartition {
+		p := kmsg.NewOffsetCommitRequestTopicPartition()
+		p.Partition, p.Offset = n, 7
+		return p
+	}
+	commit.Topics = []kmsg.OffsetCommitRequestTopic{
+		{TopicID: orders, Partitions: []kmsg.OffsetCommitRequestTopicPartition{part(0), part(9)}},
+		{TopicID: model.TopicID{77}, Partitions: []kmsg.OffsetCommitRequestTopicPartition{part(0)}},
+	}
+	codes := map[[16]byte][]int16{}
+	for _, topic := range ask[*kmsg.OffsetCommitResponse](w, commit, 10).Topics {
+		for _, p := range topic.Partitions {
+			codes[topic.TopicID] = append(codes[topic.TopicID], p.ErrorCode)
+		}
+	}
+	want := map[[16]byte][]int16{orders: {0, int16(kerr.UnknownTopicOrPartition)}, {77}: {int16(kerr.UnknownTopicID)}}
+	if !maps.EqualFunc(codes, want, slices.Equal) {
+		t.Errorf("commit: %v, want %v", codes, want)
+	}
+
+	fetch := kmsg.NewPtrOffsetFetchRequest()
+	fetch.Groups = []kmsg.OffsetFetchRequestGroup{{Group: "g", MemberEpoch: -1}, {Group: "nobody", MemberEpoch: -1}}
+	fetched := ask[*kmsg.OffsetFetchResponse](w, fetch, 10).Groups
+	if len(fetched) != 2 || len(fetched[0].Topics) != 1 || fetched[0].Topics[0].TopicID != orders ||
+		fetched[0].Topics[0].Partitions[0].Offset != 7 || len(fetched[1].Topics) != 0 {
+		t.Errorf("fetched %+v", fetched)
+	}
+
+	listed := ask[*kmsg.ListGroupsResponse](w, kmsg.NewPtrListGroupsRequest(), 5)
+	if len(listed.Groups) != 1 || listed.Groups[0].Group != "g" || listed.Groups[0].GroupState != "Stable" || listed.Groups[0].GroupType != "classic" {
+		t.Errorf("listed %+v", listed.Groups)
+	}
+	remove := kmsg.NewPtrDeleteGroupsRequest()
+	remove.Groups = []string{"g", "nobody"}
+	for i, code := range []kerr.Code{kerr.NonEmptyGroup, kerr.GroupIDNotFound} {
+		expect(t, "delete "+remove.Groups[i], ask[*kmsg.DeleteGroupsResponse](w, remove, 2).Groups[i].ErrorCode, code)
+	}
+	leave := kmsg.NewPtrLeaveGroupRequest()
+	leave.Group, leave.MemberID = "g", joined.MemberID
+	expect(t, "leave", ask[*kmsg.LeaveGroupResponse](w, leave, 2).ErrorCode, kerr.None)
+	expect(t, "delete", ask[*kmsg.DeleteGroupsResponse](w, remove, 2).Groups[0].ErrorCode, kerr.None)
+	if left := ask[*kmsg.ListGroupsResponse](w, kmsg.NewPtrListGroupsRequest(), 5).Groups; len(left) != 0 {
+		t.Errorf("left are %+v", left)
+	}
+}
+
+func TestAGroupWithoutANameHasNoMembers(t *testing.T) {
+	w := newWorld(t)
+	w.groups(1)
+	expect(t, "join", ask[*kmsg.JoinGroupResponse](w, join(""), 9).ErrorCode, kerr.InvalidGroupID)
+	expect(t, "heartbeat", ask[*kmsg.HeartbeatResponse](w, kmsg.NewPtrHeartbeatRequest(), 4).ErrorCode, kerr.InvalidGroupID)
+	expect(t, "leave", ask[*kmsg.LeaveGroupResponse](w, kmsg.NewPtrLeaveGroupRequest(), 4).ErrorCode, kerr.InvalidGroupID)
 }

@@ -31,12 +31,12 @@ func (m *Machine) prepare(g *group) {
 	m.timers.Cancel(timer{kind: syncTimer, group: g.id})
 	first := g.state == empty
 	m.move(g, preparing)
-	if first {
+	if first && m.options.InitialDelay > 0 {
 		g.newcomer, g.initialLeft = false, max(g.rebalanceTimeout()-m.options.InitialDelay, 0)
 		m.timers.Set(timer{kind: initialTimer, group: g.id}, m.now.Add(m.options.InitialDelay))
 		return
 	}
-	if g.joined() {
+	if first || g.joined() {
 		m.completeJoin(g)
 		return
 	}
