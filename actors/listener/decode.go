@@ -43,10 +43,10 @@ func (c *conn) decode(p *pending, h *frame.RequestHeader, body []byte) (*api.Req
 			return nil, fmt.Errorf("malformed %s request of version %d: %w", p.handler.Name, p.version, err)
 		}
 	}
-	p.body = req
 	p.span = c.deps.Trace.Start(c.name, p.handler.Name)
-	return api.NewRequest(api.Arrival{
+	p.request = api.Request{Arrival: api.Arrival{
 		Handler: p.handler, Version: p.version, Unsupported: unknown, ClientID: clientID, Body: req,
 		Client: c.client, Received: p.received, Cause: p.span.Context(), Slot: p,
-	}), nil
+	}}
+	return &p.request, nil
 }

@@ -5,8 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kmsg"
-
 	"troupe/actors/api"
 	"troupe/actors/trace"
 )
@@ -17,8 +15,8 @@ type pending struct {
 	handler     *api.Handler
 	version     int16
 	correlation int32
-	body        kmsg.Request // for the ordering keys
-	keys        []uint64     // made when first needed
+	request     api.Request // as the handler has it
+	keys        []uint64    // made when first needed
 	received    time.Time
 	span        trace.Activity
 	size        int64  // credits taken
@@ -82,7 +80,7 @@ func (p *pending) stampTakenUp() {
 // orderKeys gives the request's ordering keys, sorted.
 func (p *pending) orderKeys(n *api.Node) []uint64 {
 	if p.keys == nil {
-		p.keys = p.handler.Order.Keys(n, make([]uint64, 0, 4), p.body)
+		p.keys = p.handler.Order.Keys(n, make([]uint64, 0, 4), p.request.Body)
 		slices.Sort(p.keys)
 	}
 	return p.keys
