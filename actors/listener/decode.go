@@ -44,9 +44,9 @@ func (c *conn) decode(p *pending, h *frame.RequestHeader, body []byte) (*api.Req
 		}
 	}
 	p.span = c.deps.Trace.Start(c.name, p.handler.Name)
-	p.request = api.Request{Arrival: api.Arrival{
+	p.request = *api.NewRequest(api.Arrival{
 		Handler: p.handler, Version: p.version, Unsupported: unknown, ClientID: clientID, Body: req,
 		Client: c.client, Received: p.received, Cause: p.span.Context(), Slot: p,
-	}}
+	})
 	return &p.request, nil
 }
