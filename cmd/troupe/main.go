@@ -18,6 +18,7 @@ import (
 	"troupe/cmd/troupe/client/configs"
 	"troupe/cmd/troupe/client/consume"
 	"troupe/cmd/troupe/client/consumergroups"
+	"troupe/cmd/troupe/client/consumerperf"
 	"troupe/cmd/troupe/client/deleterecords"
 	"troupe/cmd/troupe/client/dumplog"
 	"troupe/cmd/troupe/client/features"
@@ -45,6 +46,7 @@ func commands(s option.Streams) []*cobra.Command {
 		produce.Command(s),
 		consume.Command(s),
 		perf.Command(s),
+		consumerperf.Command(s),
 		consumergroups.Command(s),
 		groups.Command(s),
 		configs.Command(s),

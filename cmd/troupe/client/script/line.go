@@ -90,6 +90,7 @@ var classes = map[string]string{
 	tools + "GetOffsetShell": "get-offsets", "kafka.tools.GetOffsetShell": "get-offsets",
 	tools + "ProducerPerformance":                 "producer-perf-test",
 	tools + "consumer.group.ConsumerGroupCommand": "consumer-groups", "kafka.admin.ConsumerGroupCommand": "consumer-groups",
+	tools + "ConsumerPerformance":  "consumer-perf-test",
 	tools + "GroupsCommand":        "groups",
 	tools + "DeleteRecordsCommand": "delete-records", "kafka.admin.DeleteRecordsCommand": "delete-records",
 	tools + "LogDirsCommand": "log-dirs", "kafka.admin.LogDirsCommand": "log-dirs",
