@@ -66,7 +66,6 @@ var classes = map[string]string{
 	"consumer-groups":     "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
 	"producer-perf-test":  "org.apache.kafka.tools.ProducerPerformance",
 	"consumer-perf-test":  "org.apache.kafka.tools.ConsumerPerformance",
-	"consumer-groups":     "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
 	"groups":              "org.apache.kafka.tools.GroupsCommand",
 	"delete-records":      "org.apache.kafka.tools.DeleteRecordsCommand",
 	"log-dirs":            "org.apache.kafka.tools.LogDirsCommand",
