@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -153,7 +152,7 @@ func (p *partition) replayBatch(v batch.View) error {
 			}
 			return err
 		}
-		if err := l.machine.Replay(o, Record{bytes.Clone(r.Key), bytes.Clone(r.Value)}); err != nil {
+		if err := l.machine.Replay(o, Record{r.Key, r.Value}); err != nil {
 			return fmt.Errorf("offset %d: %w", r.Offset, err)
 		}
 		return nil

@@ -80,7 +80,8 @@ type Origin struct {
 //  3. each token is answered once, unless the shell answers it itself with Refuse.
 type Machine interface {
 	// Replay takes a record of the log while it is loaded, in order; an error tells what is wrong with the record.
-	// What comes before the offset that Committed was last given is committed.
+	// What comes before the offset that Committed was last given is committed. The record's bytes are good during the
+	// call only.
 	Replay(o Origin, r Record) error
 	// ReplayMarker ends a transaction of which records were loaded.
 	ReplayMarker(o Origin, commit bool)

@@ -42,7 +42,9 @@ type Machine struct {
 	line    *timeline.Timeline
 	groups  *timeline.Map[string, *group]
 	pending pendingOffsets
-	timers  *coordinator.Deadlines[timer]
+	// names has each topic's name once: a million offsets are of few topics.
+	names  map[string]string
+	timers *coordinator.Deadlines[timer]
 	// unsettled are the records that something beside their request waits for, by rising offset.
 	unsettled []unsettled
 
@@ -85,7 +87,7 @@ func New(o Options) *Machine {
 	line := timeline.New(0)
 	return &Machine{
 		options: o, line: line, groups: timeline.NewMap[string, *group](line), timers: coordinator.NewDeadlines[timer](),
-		pending: pendingOffsets{},
+		pending: pendingOffsets{}, names: map[string]string{},
 	}
 }
 

@@ -56,7 +56,7 @@ func (m *Machine) ReplayMarker(o coordinator.Origin, commit bool) {
 // a protocol type by it.
 func (m *Machine) replayOffset(key record.Offset, c *committed) {
 	g, there := m.groups.Get(key.Group)
-	at := partition{key.Topic, key.Partition}
+	at := partition{m.name(key.Topic), key.Partition}
 	switch {
 	case c == nil && there:
 		g.offsets.Delete(at)
@@ -68,6 +68,15 @@ func (m *Machine) replayOffset(key record.Offset, c *committed) {
 	default:
 		g.offsets.Set(at, c)
 	}
+}
+
+// name gives the one copy of a topic's name. Names that are gone stay, which is little: they are those of topics.
+func (m *Machine) name(topic string) string {
+	if known, there := m.names[topic]; there {
+		return known
+	}
+	m.names[topic] = topic
+	return topic
 }
 
 // recordState gives out the record of a group as its members stand.
