@@ -15,20 +15,30 @@ import (
 
 // exportCSV writes topic, partition and offset, behind the group unless the command names exactly one. There is an empty
 // line behind the last, as from the script.
-func exportCSV(out io.Writer, all []target, oneGroup bool) error {
-	w := csv.NewWriter(out)
+func exportCSV(out io.Writer, all []target, oneGroup bool) {
 	for _, t := range all {
-		record := []string{t.Group, t.Topic, strconv.Itoa(int(t.Partition)), strconv.FormatInt(t.Offset, 10)}
-		if oneGroup {
-			record = record[1:]
+		line := fmt.Sprintf("%s,%d,%d", quoted(t.Topic), t.Partition, t.Offset)
+		if !oneGroup {
+			line = quoted(t.Group) + "," + line
 		}
-		if err := w.Write(record); err != nil {
-			return err
-		}
+		fmt.Fprintln(out, line)
 	}
-	w.Flush()
 	fmt.Fprintln(out)
-	return w.Error()
+}
+
+// Jackson, which writes the script's CSV, quotes what is longer than it cares to look at, and what has a character up to
+// the comma, which its separators are among.
+const (
+	longestUnquoted = 24
+	greatestQuoted  = ','
+)
+
+func quoted(s string) string {
+	special := func(r rune) bool { return r <= greatestQuoted }
+	if utf8.RuneCountInString(s) <= longestUnquoted && !strings.ContainsFunc(s, special) {
+		return s
+	}
+	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
 }
 
 // fromFile gives the offsets that the file has for a group.

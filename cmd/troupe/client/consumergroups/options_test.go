@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -161,14 +162,20 @@ func TestAPlanIsReadAsItWasExported(t *testing.T) {
 	all := []target{{"g", "cga", 1, 5}, {"g", "cgb", 0, 10}}
 	for oneGroup, want := range map[bool]string{true: "cga,1,5\ncgb,0,10\n\n", false: "g,cga,1,5\ng,cgb,0,10\n\n"} {
 		var out bytes.Buffer
-		if err := exportCSV(&out, all, oneGroup); err != nil || out.String() != want {
-			t.Errorf("%q, %v", out.String(), err)
+		if exportCSV(&out, all, oneGroup); out.String() != want {
+			t.Errorf("got %q, want %q", out.String(), want)
 		}
 		plans, err := parsePlan(out.String(), "g")
 		if err != nil || len(plans) != 1 || plans["g"][model.TopicPartition{Topic: "cga", Partition: 1}] != 5 ||
 			plans["g"][model.TopicPartition{Topic: "cgb"}] != 10 {
 			t.Errorf("%v, %v", plans, err)
 		}
+	}
+	var out bytes.Buffer
+	long := strings.Repeat("t", 25)
+	exportCSV(&out, []target{{`g,"h"`, long[1:], 0, 1}, {"g", long, 0, 1}}, false)
+	if want := `"g,""h""",` + long[1:] + ",0,1\n" + `g,"` + long + `",0,1` + "\n\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
 	}
 	for _, bad := range []string{"cga,1", "cga,x,1", "cga,1,x", "cga,1,2\ng,cga,1,2"} {
 		if plans, err := parsePlan(bad, "g"); err == nil {

@@ -51,9 +51,10 @@ func (c *command) reset(ctx context.Context) error {
 	case option.JSON(c.fs):
 		return option.WriteJSON(c.streams, all)
 	case c.has("export"):
-		return exportCSV(c.streams.Out, all, len(c.group.All()) == 1)
+		exportCSV(c.streams.Out, all, len(c.group.All()) == 1)
+	default:
+		printTargets(c.streams.Out, ids, all)
 	}
-	printTargets(c.streams.Out, ids, all)
 	return nil
 }
 
