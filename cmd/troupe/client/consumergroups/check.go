@@ -74,6 +74,8 @@ func (c *command) available() error {
 	return nil
 }
 
+// checkReset wants to know whether the reset is meant, of what, and to where. Which partitions it is of is asked for once
+// the group is known to be idle, as in the script.
 func (c *command) checkReset(hasGroups bool) error {
 	if !c.has("reset-offsets") {
 		return nil
@@ -98,6 +100,7 @@ func (c *command) checkReset(hasGroups bool) error {
 	return nil
 }
 
+// takes is the script's complaint of options that are missing or too many together.
 func takes(name, which string, others ...string) error {
 	return option.Fail("Option [%s] takes %s: [%s]", name, which, strings.Join(others, "], ["))
 }

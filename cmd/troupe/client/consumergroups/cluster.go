@@ -178,6 +178,7 @@ func hashOrder(partitions []model.TopicPartition) []model.TopicPartition {
 	})
 }
 
+// byName is the order in which tables list partitions.
 func byName(a, b model.TopicPartition) int {
 	if order := strings.Compare(a.Topic, b.Topic); order != 0 {
 		return order

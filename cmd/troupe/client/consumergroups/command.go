@@ -98,6 +98,7 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 	return c.complain("Executing consumer group command failed due to " + err.Error())
 }
 
+// act runs the one action that check has made sure of.
 func (c *command) act(ctx context.Context) error {
 	switch {
 	case c.has("list"):
@@ -132,6 +133,7 @@ func (c *command) groupIDs(ctx context.Context) ([]string, error) {
 	return c.allIDs(ctx)
 }
 
+// consumerGroups leaves out what other tools are for: groups of Connect's workers, share groups, streams groups.
 func (c *command) consumerGroups(ctx context.Context, states, types []string) ([]groups.Listing, error) {
 	all, err := groups.List(ctx, c.client, states, types)
 	return groups.ForConsumers(all), err

@@ -68,6 +68,11 @@ func (c *command) fromFile(ctx context.Context, id string) (wished, error) {
 
 // parsePlan reads what exportCSV writes, by group. Without a group column everything is for only; the first line tells
 // which of the two it is, and the others must be like it.
+//
+// The file has a line for each partition and no header:
+//
+//	orders,0,9            of the one group that --group names
+//	payments,orders,0,9   of any
 func parsePlan(text, only string) (map[string]wished, error) {
 	r := csv.NewReader(strings.NewReader(text))
 	r.TrimLeadingSpace = true
@@ -100,6 +105,11 @@ func parsePlan(text, only string) (map[string]wished, error) {
 }
 
 // printTargets prints a header even when every group was refused, but not when there was none to begin with.
+//
+//	GROUP     TOPIC   PARTITION  NEW-OFFSET
+//	payments  orders  0          9
+//
+// A dry run and an execution print the same.
 func printTargets(out io.Writer, ids []string, all []target) {
 	group, topic := leastWidth, leastWidth
 	for _, id := range ids {

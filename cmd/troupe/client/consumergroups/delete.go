@@ -28,6 +28,7 @@ func (c *command) delete(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// The Java client collects its results in a hash map, whose order the sentences keep.
 	ids = kafkatext.HashOrder(slices.Compact(slices.Sorted(slices.Values(ids))), 0)
 	req := kmsg.NewPtrDeleteGroupsRequest()
 	req.Groups = ids
@@ -55,6 +56,8 @@ func (c *command) delete(ctx context.Context) error {
 	return c.printDeleted(ids, refused)
 }
 
+// printDeleted names all groups in one sentence when all went well. After a failure the two kinds are told apart, the
+// failures first, because they are what the reader has to do something about.
 func (c *command) printDeleted(ids []string, refused map[string]string) error {
 	var deleted, failed []string
 	for _, id := range ids {

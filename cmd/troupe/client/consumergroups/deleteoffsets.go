@@ -138,6 +138,11 @@ func (c *command) writeDeletions(id string, results outcomes) error {
 	return option.WriteJSON(c.streams, all)
 }
 
+// printDeletions prints each partition by itself, since some may fail alone:
+//
+//	TOPIC   PARTITION  STATUS
+//	orders  0          Successful
+//	absent  -          Error: org.apache.kafka.common.errors.UnknownTopicOrPartitionException: …
 func printDeletions(out io.Writer, results outcomes) {
 	width := leastWidth
 	for tp := range results {

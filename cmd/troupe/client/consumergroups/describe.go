@@ -31,6 +31,7 @@ type member struct {
 	upgraded                     *bool
 }
 
+// describe answers one question a call: where a group stands, who is in it, or how it does.
 func (c *command) describe(ctx context.Context) error {
 	ids, err := c.groupIDs(ctx)
 	if err != nil {
@@ -53,6 +54,7 @@ func (c *command) describe(ctx context.Context) error {
 // the Java client does. They come sorted by id. The first group that cannot be described is the error.
 func (c *command) described(ctx context.Context, ids []string) ([]group, error) {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	// Without a name brokers would be asked about nothing, which some of them answer with an error.
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -92,6 +94,8 @@ func (c *command) described(ctx context.Context, ids []string) ([]group, error) 
 // and -1 is a broker that does not tell (version 0).
 const memberClassic = 0
 
+// modern reads a group of the consumer protocol. Its members have what they own now and, while they give partitions up to
+// one another, what they are to own in the end.
 func modern(g kmsg.ConsumerGroupDescribeResponseGroup) group {
 	told := group{id: g.Group, state: g.State, assignor: g.AssignorName, epoch: &g.Epoch, targetEpoch: &g.AssignmentEpoch}
 	for _, m := range g.Members {
@@ -110,6 +114,7 @@ func modern(g kmsg.ConsumerGroupDescribeResponseGroup) group {
 	return told
 }
 
+// assigned flattens an assignment. Topics come by name as well as by id, so no metadata is needed.
 func assigned(a kmsg.Assignment) []model.TopicPartition {
 	var all []model.TopicPartition
 	for _, t := range a.TopicPartitions {
@@ -120,6 +125,8 @@ func assigned(a kmsg.Assignment) []model.TopicPartition {
 	return all
 }
 
+// describedClassic asks for groups of the classic protocol. Coordinators keep what members said to one another as bytes
+// and do not read it, so assignments are decoded here. Up to version 5 an unknown group is Dead, from 6 on an error (KIP-1043).
 func (c *command) describedClassic(ctx context.Context, ids []string) ([]group, error) {
 	if len(ids) == 0 {
 		return nil, nil

@@ -27,6 +27,7 @@ type memberRow struct {
 	Upgraded    *bool    `json:"upgraded,omitempty"`
 }
 
+// members prints who is in a group, with --verbose also what each has.
 func (c *command) members(found []group) error {
 	all := []memberRow{}
 	for _, g := range found {
@@ -47,6 +48,7 @@ func (c *command) members(found []group) error {
 	return nil
 }
 
+// memberRows keep the coordinator's order, which is none: the script does not sort them either.
 func memberRows(g group) []memberRow {
 	rows := make([]memberRow, len(g.members))
 	for i, m := range g.members {
@@ -89,6 +91,7 @@ type memberWidths struct {
 	migrating bool // members of both protocols: only then a column tells them apart
 }
 
+// widthsOf looks at every row, since a header is printed before them. The least widths are the script's.
 func widthsOf(rows []memberRow) memberWidths {
 	w := memberWidths{group: 15, consumer: 15, instance: 17, host: 15, client: 15, current: 20, target: 20}
 	var classic, upgraded bool
@@ -108,6 +111,18 @@ func widthsOf(rows []memberRow) memberWidths {
 	return w
 }
 
+// printMembers prints, for one group:
+//
+//	GROUP     CONSUMER-ID    [GROUP-INSTANCE-ID]  HOST        CLIENT-ID  #PARTITIONS
+//	payments  app-24794ae7…  [app-1]              /127.0.0.1  app        3
+//
+// and with --verbose behind it:
+//
+//	CURRENT-EPOCH  CURRENT-ASSIGNMENT    TARGET-EPOCH  TARGET-ASSIGNMENT  [UPGRADED]
+//	-              orders:0,1;refunds:0  -             -                  [true]
+//
+// Only groups of the consumer protocol have epochs and targets. Each row keeps the blank behind its last column, with
+// which the script joins the two parts.
 func printMembers(out io.Writer, rows []memberRow, verbose bool) {
 	w := widthsOf(rows)
 	line := func(id, consumer, instance, host, client, partitions string, more ...string) {

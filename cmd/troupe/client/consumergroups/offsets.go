@@ -91,6 +91,8 @@ func (c *command) rows(ctx context.Context, g group) ([]row, error) {
 	return rows, nil
 }
 
+// ownedRows gives the rows of partitions that have an owner, with the owners' partitions side by side. Members of equally
+// many partitions stay in the coordinator's order.
 func ownedRows(g group) ([]row, map[model.TopicPartition]bool) {
 	members := slices.Clone(g.members)
 	slices.SortStableFunc(members, func(a, b member) int { return cmp.Compare(len(b.assigned), len(a.assigned)) })
@@ -148,6 +150,15 @@ func shown[T any](v *T) string {
 // leastWidth is that of columns that grow with what is in them.
 const leastWidth = 15
 
+// printRows prints, for one group:
+//
+//	GROUP     TOPIC   PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG  CONSUMER-ID     HOST        CLIENT-ID
+//	payments  orders  0          5               9               4    app-24794ae7…   /127.0.0.1  app
+//	payments  orders  1          -               3               -    -               -           -
+//
+// Columns end where the longest text of the group does, or at their least width, so programs that cut them by position
+// must look at the header. --verbose puts LEADER-EPOCH before the offsets. Hosts begin with the slash that brokers put
+// before an address without a name.
 func printRows(out io.Writer, rows []row, verbose bool) {
 	group, topic, consumer, host := leastWidth, leastWidth, leastWidth, leastWidth
 	for _, r := range rows {

@@ -73,6 +73,8 @@ func (c *command) idle(ctx context.Context, id string) (bool, error) {
 	return false, c.complain(fmt.Sprintf("Assignments can only be reset if the group '%s' is inactive, but the current state is %s.", id, found[0].state))
 }
 
+// resetGroup plans everything before it commits anything: a partition that cannot be planned leaves the others as they
+// were. The commit itself is one request, which the coordinator takes or refuses partition by partition.
 func (c *command) resetGroup(ctx context.Context, id string) ([]target, error) {
 	partitions, err := c.scope(ctx, id)
 	if err != nil {
@@ -88,6 +90,7 @@ func (c *command) resetGroup(ctx context.Context, id string) ([]target, error) {
 	}
 	slices.SortFunc(order, byName)
 	targets := make([]target, len(order))
+	// Rows come as the script's map has them, which is neither by name nor by number.
 	for i, tp := range hashOrder(order) {
 		targets[i] = target{id, tp.Topic, tp.Partition, planned[tp]}
 	}

@@ -97,6 +97,8 @@ func (c *command) within(ctx context.Context, offsets wished) (wished, error) {
 	return offsets, nil
 }
 
+// shifted reckons from what is committed, so a partition without a commit cannot be shifted. Less than no records before
+// the first is the first: within sees to it.
 func (c *command) shifted(ctx context.Context, id string, partitions []model.TopicPartition) (wished, error) {
 	by, err := c.shiftBy.Int(64, 0)
 	if err != nil {

@@ -35,6 +35,7 @@ type node struct {
 // String has two blanks before the number, as the script.
 func (n node) String() string { return fmt.Sprintf("%s:%d  (%d)", n.Host, n.Port, n.ID) }
 
+// describeStates prints one line of a group: whether it works, on which broker, and with how many members.
 func (c *command) describeStates(ctx context.Context, found []group) error {
 	coordinators, err := c.coordinators(ctx, found)
 	if err != nil {
@@ -85,7 +86,13 @@ func (c *command) coordinators(ctx context.Context, found []group) (map[string]n
 	return by, nil
 }
 
-// printState prints a table for each group, since the script does.
+// printState prints a table for each group, since the script does:
+//
+//	GROUP     COORDINATOR (ID)          ASSIGNMENT-STRATEGY  STATE   #MEMBERS
+//	payments  127.0.0.1:9092  (1)       range                Stable  2
+//
+// --verbose puts GROUP-EPOCH and TARGET-ASSIGNMENT-EPOCH before the count. A group that is empty or rebalances has chosen
+// no strategy yet.
 func printState(out io.Writer, r stateRow, verbose bool) {
 	assignor := r.Assignor
 	if assignor == "" {

@@ -44,6 +44,7 @@ func (c *command) Define(fs *pflag.FlagSet) {
 	// A group of its own each time: one that has read the topic would find nothing left.
 	option.Default(fs, &c.group, "group", "ID", fmt.Sprintf("perf-consumer-%d", rand.IntN(100_000)), "consumer group to read as a member of")
 	fs.Bool("from-latest", false, "a group without offsets begins at the end and not at the beginning")
+	// The bound is on one partition; all of a fetch is bounded by the client, at 50 MiB as in the Java consumer.
 	option.Default(fs, &c.fetchSize, "fetch-size", "BYTES", "1048576", "most bytes of a partition in one fetch")
 	option.Default(fs, &c.timeoutMs, "timeout", "MS", "10000", "end when no record comes for so long")
 	option.Default(fs, &c.interval, "reporting-interval", "MS", "5000", "time between lines of --show-detailed-stats")
@@ -71,6 +72,8 @@ type plan struct {
 	date      func(time.Time) string
 }
 
+// Run reads options, then consumes. A group takes as long to form as the broker waits for members
+// (group.initial.rebalance.delay.ms), which is why rebalancing stands apart from fetching in the figures.
 func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) error {
 	if err := c.check(fs, s); err != nil {
 		return err
@@ -113,6 +116,8 @@ func (c *command) check(fs *pflag.FlagSet, s option.Streams) error {
 	return nil
 }
 
+// read converts what is text on the command line. Values that cannot be converted are errors of their own, since the
+// script comes to them one by one.
 func (c *command) read(fs *pflag.FlagSet, p *plan) error {
 	var fetchSize, socketBuffer int64
 	for _, n := range []struct {

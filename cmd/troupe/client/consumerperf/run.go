@@ -32,6 +32,8 @@ type rebalances struct {
 	round    time.Duration // since the last line of --show-detailed-stats
 }
 
+// gained ends the time without partitions, if there was none before. In a cooperative rebalance partitions stay, and
+// reading goes on: that is no time lost.
 func (r *rebalances) gained(partitions map[string][]int32, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,6 +44,7 @@ func (r *rebalances) gained(partitions map[string][]int32, now time.Time) {
 	r.assigned += count(partitions)
 }
 
+// lost begins it, once nothing is left to read from.
 func (r *rebalances) lost(partitions map[string][]int32, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,6 +122,8 @@ func leave(ctx context.Context, client *kgo.Client) error {
 	return client.LeaveGroupContext(within)
 }
 
+// consume polls until there were enough records, or none for too long. A poll may bring more than are wanted: they were
+// read, and count, as in the script. The clock is read once a poll, not once a record.
 func (p *plan) consume(ctx context.Context, client *kgo.Client, r *rebalances, s option.Streams) (volume, error) {
 	var all, reported volume
 	now := time.Now()

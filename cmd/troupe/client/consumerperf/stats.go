@@ -36,6 +36,8 @@ type summary struct {
 	FetchPerSec float64   `json:"fetchRecordsPerSec"`
 }
 
+// newSummary reckons in whole milliseconds, as the script does. A run shorter than one counts as one, where the script
+// prints infinities, which JSON does not have.
 func newSummary(began, ended time.Time, read volume, rebalanceMs int64) summary {
 	elapsed := max(ended.UnixMilli()-began.UnixMilli(), 1) // whole milliseconds, as the script's; JSON knows no infinity
 	fetch := max(elapsed-rebalanceMs, 1)
@@ -47,6 +49,7 @@ func newSummary(began, ended time.Time, read volume, rebalanceMs int64) summary 
 	}
 }
 
+// line is the script's only line without --show-detailed-stats, in the order of header.
 func (t summary) line(date func(time.Time) string) string {
 	return strings.Join([]string{
 		date(t.Began), date(t.Ended), fixed(t.MB), fixed(t.MBPerSec), fmt.Sprint(t.Records), fixed(t.PerSec),

@@ -40,6 +40,7 @@ func (c *command) Define(fs *pflag.FlagSet) {
 	fs.Bool("streams", false, "only streams groups")
 }
 
+// Run asks for all groups and filters afterwards, like the script: brokers can filter by type, but not by protocol.
 func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) error {
 	wanted, err := c.filter(fs)
 	if err != nil {
@@ -117,6 +118,9 @@ func (c *command) filter(fs *pflag.FlagSet) (func(Listing) bool, error) {
 const leastWidth = 20
 
 // print keeps the blank that the script leaves behind the last column of a row, though not of the header.
+//
+//	GROUP     TYPE     PROTOCOL
+//	payments  Classic  consumer
 func print(out io.Writer, found []Listing) {
 	width := leastWidth
 	for _, g := range found {
