@@ -15,6 +15,9 @@ import (
 //	segments  |-------|-------|-------|-------|--torn
 //	trusted                 ^
 //	          taken   taken   from the last index entry before it: headers, then whole batches
+//
+// A segment before the point may have to be read too, for an index or epochs that were lost. Damage in it is no trace of
+// a crash, and what follows it was synced: nothing is cut off and nothing dropped. Who reads there gets an error.
 func (ld *loader) loadSegments() error {
 	trusted := ld.trusted
 	for i, base := range ld.bases {
@@ -25,10 +28,11 @@ func (ld *loader) loadSegments() error {
 		ld.segments = append(ld.segments, s)
 		last := i == len(ld.bases)-1
 		s.saved = !last
-		if !last && ld.bases[i+1] <= trusted && !ld.noEpochs && ld.takeIndexes(s) {
+		complete := !last && ld.bases[i+1] <= trusted
+		if complete && !ld.noEpochs && ld.takeIndexes(s) {
 			continue
 		}
-		whole, err := ld.readSegment(s, trusted, last)
+		whole, err := ld.readSegment(s, trusted, last, complete)
 		if err != nil {
 			return err
 		}
@@ -38,7 +42,7 @@ func (ld *loader) loadSegments() error {
 			ld.damage(&CorruptionError{File: s.file.id.String(), Pos: s.size, Offset: ld.end, Reason: "its end was lost"})
 			whole = false
 		}
-		if !whole {
+		if !whole && !complete {
 			// It grows from here on, as the last one that is left.
 			s.saved = false
 			return ld.dropAfter(i)
@@ -85,8 +89,9 @@ func (ld *loader) sizeOf(base model.Offset, x suffix) int64 {
 }
 
 // readSegment walks over a segment from where its indexes can be trusted, and brings them up to date. Batches from
-// trusted on are checked whole. It cuts the file off at the first damage and tells whether there was none.
-func (ld *loader) readSegment(s *segment, trusted model.Offset, last bool) (whole bool, err error) {
+// trusted on are checked whole. It cuts the file off at the first damage, unless the segment was complete and synced, and
+// tells whether there was none.
+func (ld *loader) readSegment(s *segment, trusted model.Offset, last, complete bool) (whole bool, err error) {
 	ld.end = max(ld.end, s.base)
 	f, err := s.file.pin(useRead)
 	if err != nil {
@@ -110,9 +115,11 @@ func (ld *loader) readSegment(s *segment, trusted model.Offset, last bool) (whol
 		return false, err
 	}
 	if damage != nil {
+		ld.damage(damage)
+	}
+	if damage != nil && !complete {
 		// The cut is synced before anything is appended: undone by a power cut, it would bring back sound batches of a
 		// history that is given up, right behind new ones.
-		ld.damage(damage)
 		ld.report.TruncatedBytes += s.size - sc.pos
 		ld.total -= s.size - sc.pos
 		s.size = sc.pos
@@ -123,7 +130,7 @@ func (ld *loader) readSegment(s *segment, trusted model.Offset, last bool) (whol
 	if err := ld.trimIndexes(s); err != nil {
 		return false, err
 	}
-	if !last && damage == nil {
+	if !last && (damage == nil || complete) {
 		// No job would come by a sealed segment again, so its entries are written here.
 		s.index.seal()
 		block := s.index.block()

@@ -42,8 +42,18 @@ const (
 	refillWindow  = 64 << 10
 )
 
-// refill looks at the batches before the snapshot, the latest first, for those that a client may still repeat.
+// refill looks at the batches before the snapshot, the latest first, for those that a client may still repeat. Damage
+// ends it: the snapshot knows how sequences go on, and a repeat that is not known is refused, not stored twice.
 func (ld *loader) refill(before model.Offset) error {
+	err := ld.refillFrom(before)
+	if isCorrupt(err) {
+		ld.damage(err)
+		return nil
+	}
+	return err
+}
+
+func (ld *loader) refillFrom(before model.Offset) error {
 	headers, bytes := refillHeaders, int64(refillBytes)
 	for i := segmentAt(ld.segments, before-1); i >= 0; i-- {
 		s := ld.segments[i]
