@@ -15,7 +15,8 @@ import (
 // in time. Clients are answered long before (Deps.CommitTimeout), and the state is right at any time.
 const patience = time.Hour
 
-// apply takes over what the machine wants done.
+// apply takes over what the machine wants done. Records that no batch can hold are taken back at once, before anything
+// is decided on them.
 func (p *partition) apply(ctx *kit.Context, e Effects) {
 	if len(e.Append) > 0 && !p.gather(ctx, e.Append) {
 		for _, r := range e.Replies {
@@ -120,6 +121,8 @@ func (p *partition) appended(ctx *kit.Context, m *appended) {
 	}
 }
 
+// commit lets go what waited for everything before end. The machine hears of it after the replies: what it then does
+// depends on nothing that they do not tell.
 func (p *partition) commit(ctx *kit.Context, end model.Offset) {
 	p.committed = end
 	n := 0

@@ -92,7 +92,9 @@ func (p *partition) read(ctx *kit.Context, view *partitionlog.View) {
 	})
 }
 
-// load replays a piece and asks for the next one.
+// load replays a piece and asks for the next one. A record that is not understood keeps the partition from being served:
+// going on without it would answer from a state that never was. It is tried again, since a cleaner, or newer software, may
+// mend it.
 func (p *partition) load(ctx *kit.Context, m *loaded) {
 	l := p.loading
 	err := m.err
@@ -133,6 +135,7 @@ func (p *partition) replay(batches []byte) error {
 	return nil
 }
 
+// replayBatch hands the records of a batch over, and the markers of transactions.
 func (p *partition) replayBatch(v batch.View) error {
 	l := p.loading
 	o := Origin{ProducerID: model.NoProducerID}

@@ -108,6 +108,7 @@ func (p *partition) Crashed(error) { p.dismiss() }
 // Stopped does the same when the leadership has ended.
 func (p *partition) Stopped(*kit.Context) { p.dismiss() }
 
+// dismiss answers everybody who is known here, whether the machine has them waiting or a reply of theirs is parked.
 func (p *partition) dismiss() {
 	for _, r := range p.requests {
 		r.Give(p.deps.Refuse(r.Call.Body, kerr.NotCoordinator))
@@ -170,6 +171,7 @@ func (p *partition) arm(ctx *kit.Context) {
 	p.timer = ctx.After(max(at.Sub(ctx.Now()), 0), &due{})
 }
 
+// give answers a request that is still open: one that waited too long has had its answer.
 func (p *partition) give(r Reply) {
 	if req := p.requests[r.Token]; req != nil {
 		delete(p.requests, r.Token)

@@ -180,76 +180,94 @@ func TestAcknowledgedOffsetsNeverGoBack(t *testing.T) {
 }
 
 func commitThroughFaults(t *testing.T, seed uint64) {
-	w := newWorld(t, seed)
-	rng := rand.New(rand.NewPCG(seed, 1))
-	w.lead()
-	acknowledged := map[string]int64{}
-	next := map[string]int64{}
-	type sent struct {
-		id     string
-		offset int64
-		answer *answer[*kmsg.OffsetCommitResponse]
-	}
-	var open []sent
-	// More panics than that within a minute, and what fails is given up: a coordinator comes back by itself, a host ends
-	// the process, a replica's partition stays offline.
-	const few = 6
-	replicas, hosts := 0, 0
+	c := &committers{world: newWorld(t, seed), chance: rand.New(rand.NewPCG(seed, 1)), acknowledged: map[string]int64{}, next: map[string]int64{}}
+	c.lead()
 	for range 300 {
-		switch n := rng.IntN(40); {
-		case n < 30:
-			id := fmt.Sprint("g", rng.IntN(3))
-			next[id]++
-			open = append(open, sent{id, next[id], commit(w, id, next[id])})
-		case n == 30:
-			if ref, ok := w.system.Find("groups/0"); ok {
-				ref.Panic()
-			}
-		case n == 31 && replicas < few:
-			if ref, ok := w.system.Find("replicas/__consumer_offsets-0"); ok {
-				replicas++
-				ref.Panic()
-			}
-		case n == 32:
-			w.resign()
-		case n == 33 && hosts < few:
-			hosts++
-			w.host.Panic()
-		case n < 36:
-			w.lead()
-		default:
-			w.settle(time.Duration(rng.IntN(100)) * time.Millisecond)
+		if n := c.chance.IntN(40); n < 30 {
+			c.send(fmt.Sprint("g", c.chance.IntN(3)))
+		} else {
+			c.fault(n - 30)
 		}
-		w.order.Run(rng.IntN(20))
-		kept := open[:0]
-		for _, s := range open {
-			if s.answer.count == 0 {
-				kept = append(kept, s)
-			} else if commitCode(t, s.answer) == kerr.None {
-				acknowledged[s.id] = max(acknowledged[s.id], s.offset)
-			}
-		}
-		open = kept
+		c.order.Run(c.chance.IntN(20))
+		c.collect()
 	}
-	w.lead()
-	w.settle(30 * time.Second)
-	for _, s := range open {
-		if s.answer.count != 1 {
-			t.Errorf("the commit of %d for %s has %d answers", s.offset, s.id, s.answer.count)
-		} else if commitCode(t, s.answer) == kerr.None {
-			acknowledged[s.id] = max(acknowledged[s.id], s.offset)
-		}
+	c.lead()
+	c.settle(30 * time.Second)
+	c.collect()
+	for _, s := range c.open {
+		t.Errorf("the commit of %d for %s has no answer", s.offset, s.id)
 	}
-	for id, want := range acknowledged {
-		a := fetch(w, id)
-		w.rest()
+	for id, want := range c.acknowledged {
+		a := fetch(c.world, id)
+		c.rest()
 		if a.count != 1 || a.resp.ErrorCode != 0 || a.resp.Topics[0].Partitions[0].Offset < want {
 			t.Errorf("%s: %d was acknowledged, fetched %+v", id, want, a.resp)
 		}
 	}
-	if len(acknowledged) == 0 {
+	if len(c.acknowledged) == 0 {
 		t.Error("nothing was acknowledged")
 	}
+}
+
+// committers commit rising offsets for a few groups.
+type committers struct {
+	*world
+	chance          *rand.Rand
+	open            []sent
+	acknowledged    map[string]int64
+	next            map[string]int64
+	replicas, hosts int // panics so far
+}
+
+// sent is a commit without an answer.
+type sent struct {
+	id     string
+	offset int64
+	answer *answer[*kmsg.OffsetCommitResponse]
+}
+
+func (c *committers) send(id string) {
+	c.next[id]++
+	c.open = append(c.open, sent{id, c.next[id], commit(c.world, id, c.next[id])})
+}
+
+// fault does one thing of ten. More panics than few within a minute, and what fails is given up: a coordinator comes back
+// by itself, a host ends the process, a replica's partition stays offline.
+func (c *committers) fault(n int) {
+	const few = 6
+	switch {
+	case n == 0:
+		if ref, ok := c.system.Find("groups/0"); ok {
+			ref.Panic()
+		}
+	case n == 1 && c.replicas < few:
+		if ref, ok := c.system.Find("replicas/__consumer_offsets-0"); ok {
+			c.replicas++
+			ref.Panic()
+		}
+	case n == 2:
+		c.resign()
+	case n == 3 && c.hosts < few:
+		c.hosts++
+		c.host.Panic()
+	case n < 6:
+		c.lead()
+	default:
+		c.settle(time.Duration(c.chance.IntN(100)) * time.Millisecond)
+	}
+}
+
+// collect takes the answers that have come.
+func (c *committers) collect() {
+	kept := c.open[:0]
+	for _, s := range c.open {
+		if s.answer.count == 0 {
+			kept = append(kept, s)
+		} else if commitCode(c.t, s.answer) == kerr.None {
+			c.acknowledged[s.id] = max(c.acknowledged[s.id], s.offset)
+		}
+	}
+	c.open = kept
 }
 
 // read gives the whole log of a world.

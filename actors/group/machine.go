@@ -91,7 +91,8 @@ func New(o Options) *Machine {
 	}
 }
 
-// waiter is a request that is answered later.
+// waiter is a request that is answered later. Its token is with the machine and not with the shell: when the machine is
+// thrown away the shell refuses it, since it knows all tokens that are open.
 type waiter struct {
 	token   coordinator.Token
 	request kmsg.Request
@@ -131,7 +132,8 @@ func (m *Machine) Handle(at coordinator.At, t coordinator.Token, c coordinator.C
 // Next is the earliest time that Due has something to do.
 func (m *Machine) Next() time.Time { return m.timers.Next() }
 
-// Due does one thing after the other that time has brought.
+// Due does one thing after the other that time has brought. A timer may outlive what it was set for: the group was deleted
+// and came back, the member has left. Each handler looks for itself whether there is still something to do.
 func (m *Machine) Due(at coordinator.At) coordinator.Effects {
 	m.begin(at)
 	for {
@@ -162,6 +164,7 @@ func (m *Machine) Due(at coordinator.At) coordinator.Effects {
 	}
 }
 
+// begin opens an event. The fields that belong to it spare every method three parameters; no event runs within another.
 func (m *Machine) begin(at coordinator.At) {
 	m.now, m.next, m.out = at.Time, at.Next, coordinator.Effects{}
 }
@@ -172,7 +175,8 @@ func (m *Machine) end() coordinator.Effects {
 	return out
 }
 
-// append gives a record out whose replay follows at once, at the offset that is returned.
+// append gives a record out whose replay follows at once, at the offset that is returned. The shell appends it at that
+// offset or takes all of it back, so the next decision of the same batch may build on it.
 func (m *Machine) append(r coordinator.Record) model.Offset {
 	o := m.next
 	m.line.At(o)
@@ -181,7 +185,8 @@ func (m *Machine) append(r coordinator.Record) model.Offset {
 	return o
 }
 
-// reply answers when everything so far is committed.
+// reply answers when everything so far is committed: also where the answer has no record of its own, since it may have
+// been decided on one that is still on its way.
 func (m *Machine) reply(w *waiter, r kmsg.Response) {
 	m.out.Replies = append(m.out.Replies, coordinator.Reply{Token: w.token, Response: r})
 }

@@ -59,7 +59,11 @@ func (m *Machine) commitOffsets(w *waiter, r *kmsg.OffsetCommitRequest) {
 	m.reply(w, resp)
 }
 
-// mayCommit judges who commits, and extends the session of a member: one that commits is alive.
+// mayCommit judges who commits, and extends the session of a member: one that commits is alive. The rules keep a member that
+// was left out from moving the offsets of partitions that others have by now:
+//
+//	no generation, no member    only while the group is empty: administrators, and consumers that assign themselves
+//	a generation                the member must be in it; between join and sync nobody owns anything, so nobody commits
 func (m *Machine) mayCommit(g *group, there bool, r *kmsg.OffsetCommitRequest) kerr.Code {
 	switch {
 	case !there && r.Generation < 0:
@@ -86,6 +90,7 @@ func (m *Machine) mayCommit(g *group, there bool, r *kmsg.OffsetCommitRequest) k
 	return kerr.None
 }
 
+// commit takes one partition's offset. It is not compared with the one before: a consumer may go back on purpose.
 func (m *Machine) commit(r *kmsg.OffsetCommitRequest, t *kmsg.OffsetCommitRequestTopic, p *kmsg.OffsetCommitRequestTopicPartition) kerr.Code {
 	c := &committed{
 		offset: p.Offset, leaderEpoch: p.LeaderEpoch, atMs: m.now.UnixMilli(), expireMs: -1, topic: t.TopicID,
@@ -105,7 +110,7 @@ func (m *Machine) commit(r *kmsg.OffsetCommitRequest, t *kmsg.OffsetCommitReques
 	return kerr.None
 }
 
-// units is the length that Java gives a string.
+// units is the length that Java gives a string: Kafka holds offset.metadata.max.bytes against characters, not bytes.
 func units(s string) int {
 	if len(s) == utf8.RuneCountInString(s) {
 		return len(s)

@@ -44,7 +44,7 @@ func (m *Machine) deleteOffsets(w *waiter, r *kmsg.OffsetDeleteRequest) {
 	m.reply(w, resp)
 }
 
-// subscribes tells whether a member may be reading a topic. A subscription that cannot be read may be to any.
+// subscribes tells whether a member may be reading a topic: its offsets are not deleted under it (KIP-496). A subscription that cannot be read may be to any.
 func (g *group) subscribes(topic string) bool {
 	if g.state == empty || g.protocolType != consumerType {
 		return false
@@ -106,6 +106,7 @@ func (m *Machine) TopicsDeleted(at coordinator.At, names []string) coordinator.E
 	return m.end()
 }
 
+// deleteOffsetsOf lets go the offsets that a condition holds for, in an order that does not depend on the map's.
 func (m *Machine) deleteOffsetsOf(g *group, which func(partition, *committed) bool) {
 	for _, key := range g.offsets.KeysOf(which, comparePartitions) {
 		m.deleteOffset(g, key)

@@ -55,6 +55,7 @@ func (g *group) describeMember(p *member) kmsg.DescribeGroupsResponseGroupMember
 	return out
 }
 
+// unknownGroup is what Kafka says of a group that it does not have (measured).
 func unknownGroup(r *kmsg.DescribeGroupsRequest, id string) kmsg.DescribeGroupsResponseGroup {
 	out := kmsg.NewDescribeGroupsResponseGroup()
 	out.Group, out.State = id, "Dead"

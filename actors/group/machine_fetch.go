@@ -44,6 +44,7 @@ func (m *Machine) fetchOffsets(w *waiter, r *kmsg.OffsetFetchRequest) {
 	m.replyNow(w, resp)
 }
 
+// fetchGroup answers for one group. One that is not there has committed nothing, which is no error.
 func (m *Machine) fetchGroup(r *kmsg.OffsetFetchRequestGroup, stable bool) kmsg.OffsetFetchResponseGroup {
 	out := kmsg.NewOffsetFetchResponseGroup()
 	out.Group = r.Group
@@ -63,6 +64,7 @@ func (m *Machine) fetchGroup(r *kmsg.OffsetFetchRequestGroup, stable bool) kmsg.
 	return out
 }
 
+// fetchAll gives all that a group has committed, in order of topic and partition.
 func (m *Machine) fetchAll(g *group, stable bool) (topics []kmsg.OffsetFetchResponseGroupTopic) {
 	if g == nil {
 		return nil

@@ -54,7 +54,8 @@ type group struct {
 	given map[string]bool
 	// unsynced are the members of this generation that have not asked for their assignment.
 	unsynced map[string]bool
-	// newcomer says that somebody joined since the initial delay was last extended by initialLeft.
+	// newcomer says that somebody joined since the initial delay was last extended. What is left of the longest rebalance
+	// timeout, initialLeft, bounds the extensions.
 	newcomer    bool
 	initialLeft time.Duration
 	// topics are what the members of a consumer group subscribe to; nil where that is not known.
@@ -84,11 +85,13 @@ func (m *Machine) newGroup(id string) *group {
 	}
 }
 
+// move changes the state. The time of it is what offsets.retention.minutes counts from when the group is empty.
 func (m *Machine) move(g *group, to state) {
 	g.previous, g.state, g.since = g.state, to, m.now
 }
 
-// add makes a member, the first one the leader.
+// add makes a member, the first one the leader. The first member of an empty group decides on the protocol type: a group
+// that Connect has left may be taken by consumers.
 func (g *group) add(p *member, protocolType string) {
 	if len(g.members) == 0 {
 		g.protocolType = protocolType
@@ -105,6 +108,7 @@ func (g *group) add(p *member, protocolType string) {
 	delete(g.given, p.id)
 }
 
+// count keeps supported right; a protocol that nobody names any more must not look like one that all of none have.
 func (g *group) count(p *member, n int) {
 	for _, each := range p.protocols {
 		if g.supported[each.Name] += n; g.supported[each.Name] == 0 {
@@ -148,7 +152,8 @@ func (g *group) validate(id string, instance *string) (*member, kerr.Code) {
 	return nil, kerr.UnknownMemberID
 }
 
-// supports tells whether somebody with these protocols may join.
+// supports tells whether somebody with these protocols may join: the group must keep a protocol that all its members
+// have, or the next election could choose none.
 func (g *group) supports(protocolType string, protocols []kmsg.JoinGroupRequestProtocol) bool {
 	if len(g.members) == 0 {
 		return protocolType != "" && len(protocols) > 0
@@ -184,6 +189,8 @@ func (g *group) joined() bool {
 	return len(g.given) == 0 && !slices.ContainsFunc(g.members, func(p *member) bool { return p.joining == nil })
 }
 
+// joiningCount is how many members wait for the next generation. While members join it is the size that
+// group.max.size is held against: those that do not come will not be in.
 func (g *group) joiningCount() (n int) {
 	for _, p := range g.members {
 		if p.joining != nil {
@@ -193,7 +200,8 @@ func (g *group) joiningCount() (n int) {
 	return n
 }
 
-// rebalanceTimeout is the longest that a member asked for.
+// rebalanceTimeout is the longest that a member asked for: the join phase must leave time for the one that needs most to
+// finish what it has, such as committing (KIP-62).
 func (g *group) rebalanceTimeout() (longest time.Duration) {
 	for _, p := range g.members {
 		longest = max(longest, p.rebalance)
@@ -211,7 +219,8 @@ func (p *member) metadata(protocol string) []byte {
 	return nil
 }
 
-// matches tells whether a member says the same as before.
+// matches tells whether a member says the same as before, byte by byte: a consumer that owns other partitions or has
+// another subscription says so in its metadata, and wants a new assignment.
 func (p *member) matches(protocols []kmsg.JoinGroupRequestProtocol) bool {
 	return slices.EqualFunc(p.protocols, protocols, func(a, b kmsg.JoinGroupRequestProtocol) bool {
 		return a.Name == b.Name && string(a.Metadata) == string(b.Metadata)

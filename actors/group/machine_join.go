@@ -16,7 +16,7 @@ import (
 // nobody sees that its connection has gone.
 const newMemberTimeout = 5 * time.Minute
 
-// CheckJoin judges what needs no group: it comes before the question whether this broker coordinates it.
+// CheckJoin judges what needs no group, in Kafka's order: it comes before the question whether this broker coordinates it.
 func (o Options) CheckJoin(r *kmsg.JoinGroupRequest) kerr.Code {
 	session := time.Duration(r.SessionTimeoutMillis) * time.Millisecond
 	switch {
@@ -105,7 +105,13 @@ func (m *Machine) joinNew(w *waiter, c coordinator.Client, g *group, r *kmsg.Joi
 	}
 }
 
-// joinKnown takes somebody who names the member it is.
+// joinKnown takes somebody who names the member it is. What it leads to depends on where the group stands:
+//
+//	Empty                  nobody is a member: the id is of a former life
+//	PreparingRebalance     it is one more that has come
+//	CompletingRebalance    unchanged: the lost answer again; else a new generation
+//	Stable                 a follower unchanged: the present generation; a leader may have seen new partitions, and
+//	                       asks by joining again
 func (m *Machine) joinKnown(w *waiter, c coordinator.Client, g *group, r *kmsg.JoinGroupRequest) {
 	if g.given[r.MemberID] && r.InstanceID == nil {
 		m.timers.Cancel(timer{knownTimer, g.id, r.MemberID})
@@ -134,7 +140,8 @@ func (m *Machine) joinKnown(w *waiter, c coordinator.Client, g *group, r *kmsg.J
 	m.rebalance(g)
 }
 
-// admit makes a member of the group.
+// admit makes a member of the group. Until it has its first answer it can not be told apart from a client that is gone, so
+// its session is a long one.
 func (m *Machine) admit(w *waiter, c coordinator.Client, g *group, id string, r *kmsg.JoinGroupRequest) {
 	p := &member{id: id, instance: r.InstanceID, client: c, fresh: true, joining: w, protocols: r.Protocols}
 	p.session, p.rebalance = timeouts(r)

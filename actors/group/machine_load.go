@@ -106,7 +106,8 @@ func (m *Machine) record(g *group, assigned func(*member) []byte) model.Offset {
 	return o
 }
 
-// loadGroup makes a group as it was recorded: with members it was stable.
+// loadGroup makes a group as it was recorded: with members it was stable. Of each member's protocols the record has the
+// chosen one alone; the others come back when it joins again.
 func (m *Machine) loadGroup(id string, v *kmsg.GroupMetadataValue) {
 	g := m.newGroup(id)
 	if old, there := m.groups.Get(id); there {
@@ -155,7 +156,8 @@ func (m *Machine) loadDeletion(id string) {
 	}
 }
 
-// Loaded begins every session anew: nobody could send a heartbeat meanwhile.
+// Loaded begins every session anew: nobody could send a heartbeat meanwhile. Member ids that were given out and not used
+// are forgotten; their holders are told so, and ask for others.
 func (m *Machine) Loaded(at coordinator.At) coordinator.Effects {
 	m.begin(at)
 	m.timers.Set(timer{kind: retentionTimer}, m.now.Add(m.options.RetentionCheck))
@@ -179,7 +181,7 @@ func (m *Machine) Committed(at coordinator.At, next model.Offset) coordinator.Ef
 	return m.end()
 }
 
-// Rollback takes back what the log refused. Members whose assignment was not recorded join again; who waits in a group
+// Rollback takes back what the log refused. Soft state needs repair where it had counted on a record. Members whose assignment was not recorded join again; who waits in a group
 // that is not there any more is refused.
 func (m *Machine) Rollback(at coordinator.At, from model.Offset, code kerr.Code) coordinator.Effects {
 	m.begin(at)

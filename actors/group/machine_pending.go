@@ -5,7 +5,9 @@ import (
 	"troupe/internal/model"
 )
 
-// pendingOffsets are offsets that were committed within transactions that are still open, by producer.
+// pendingOffsets are offsets that were committed within transactions that are still open, by producer (KIP-98). They count
+// when the transaction's marker commits them, and are gone when it aborts. They come from loading alone, of which all is
+// committed, so they need no way back.
 type pendingOffsets map[model.ProducerID][]pendingOffset
 
 type pendingOffset struct {

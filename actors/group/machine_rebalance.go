@@ -6,7 +6,10 @@ import (
 	"troupe/codec/kerr"
 )
 
-// rebalance begins the next generation, or takes up one that is being begun.
+// rebalance begins the next generation, or takes up one that is being begun. A generation has two phases:
+//
+//	join  (PreparingRebalance)   members say what they want; ends when all have, or after the rebalance timeout
+//	sync  (CompletingRebalance)  the leader assigns; ends when its assignment is recorded
 func (m *Machine) rebalance(g *group) {
 	if g.state == preparing {
 		m.maybeCompleteJoin(g)
@@ -23,7 +26,8 @@ func (m *Machine) maybeCompleteJoin(g *group) {
 	}
 }
 
-// prepare opens the join phase. Whoever waits for an assignment is sent to join again.
+// prepare opens the join phase. Whoever waits for an assignment is sent to join again. Members hear of it by their
+// heartbeats; until they come, they may commit under the generation that ends.
 func (m *Machine) prepare(g *group) {
 	if g.state == completing {
 		m.resetAssignment(g, kerr.RebalanceInProgress)
@@ -91,7 +95,8 @@ func (m *Machine) completeJoin(g *group) {
 	m.beginGeneration(g)
 }
 
-// electLeader keeps the leader if it has joined, and else takes the first member that has.
+// electLeader keeps the leader if it has joined, and else takes the first member that has. False means that nobody has:
+// without a leader there would be nobody to assign.
 func (g *group) electLeader() bool {
 	if p := g.byID[g.leader]; p != nil && p.joining != nil {
 		return true
@@ -105,7 +110,8 @@ func (g *group) electLeader() bool {
 	return false
 }
 
-// beginGeneration tells the members that they are in, and waits for the leader's assignment.
+// beginGeneration tells the members that they are in, and waits for the leader's assignment. Nothing is recorded yet: a
+// coordinator that fails now is loaded with the generation before, and the members join again.
 func (m *Machine) beginGeneration(g *group) {
 	g.protocol = g.elect()
 	g.topics = g.subscriptions()
@@ -135,7 +141,7 @@ func (m *Machine) syncOver(g *group) {
 	m.prepare(g)
 }
 
-// sessionOver ends a member that was silent. Those that wait for an answer live, but for one that waits for its first.
+// sessionOver ends a member that was silent. No heartbeat comes on a connection that waits for a join or a sync. Those that wait for an answer live, but for one that waits for its first.
 func (m *Machine) sessionOver(g *group, id string) {
 	p := g.byID[id]
 	if p == nil || !p.fresh && (p.joining != nil || p.syncing != nil) {
@@ -161,7 +167,8 @@ func (m *Machine) shrunk(g *group) {
 	}
 }
 
-// drop takes a member out. What it waited for is answered, so that a live client joins again.
+// drop takes a member out. What it waited for is answered, so that a live client joins again; who drops it decides what
+// the loss means to the group (shrunk), once for all that it drops.
 func (m *Machine) drop(g *group, p *member) {
 	for _, w := range []*waiter{p.joining, p.syncing} {
 		if w != nil {

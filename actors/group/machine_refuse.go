@@ -60,6 +60,7 @@ func Refuse(r kmsg.Request, code kerr.Code) kmsg.Response {
 	return r.ResponseKind()
 }
 
+// refuseCommit names each partition: the reply has no place for a code of the whole.
 func refuseCommit(r *kmsg.OffsetCommitRequest, code int16) kmsg.Response {
 	resp := response[*kmsg.OffsetCommitResponse](r)
 	for i := range r.Topics {

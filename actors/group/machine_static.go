@@ -39,7 +39,7 @@ func (m *Machine) replaceStatic(w *waiter, c coordinator.Client, g *group, p *me
 	}
 }
 
-// rename gives a member another id.
+// rename gives a member another id. It keeps its place: what it was assigned, whether it leads, whether it has synced.
 func (m *Machine) rename(g *group, p *member, id string) {
 	m.timers.Cancel(timer{sessionTimer, g.id, p.id})
 	delete(g.byID, p.id)

@@ -68,7 +68,8 @@ func (m *Machine) assign(g *group, r *kmsg.SyncGroupRequest) {
 	m.unsettled = append(m.unsettled, unsettled{offset: o, group: g, generation: g.generation, assigned: assigned})
 }
 
-// settle moves on what waited for records that are committed now.
+// settle moves on what waited for records that are committed now. The group may have moved on meanwhile: an assignment
+// that is recorded for a generation that is over is given to nobody.
 func (m *Machine) settle(next model.Offset) {
 	for len(m.unsettled) > 0 && m.unsettled[0].offset < next {
 		u := m.unsettled[0]
@@ -79,6 +80,7 @@ func (m *Machine) settle(next model.Offset) {
 	}
 }
 
+// handOut ends the sync phase. Members that come later get their part at once (sync in Stable).
 func (m *Machine) handOut(g *group, assigned map[string][]byte) {
 	m.move(g, stable)
 	for _, p := range g.members {
@@ -91,6 +93,8 @@ func (m *Machine) handOut(g *group, assigned map[string][]byte) {
 	}
 }
 
+// syncReply has the member's assignment. Who leads a group may assign nothing to somebody, which is an empty one, never
+// null: clients do not take null.
 func (g *group) syncReply(r kmsg.Request, p *member) *kmsg.SyncGroupResponse {
 	resp := response[*kmsg.SyncGroupResponse](r)
 	protocol, kind := g.protocol, g.protocolType
