@@ -63,7 +63,7 @@ func TestDamageInASegmentThatWasSyncedTakesNothingBehindIt(t *testing.T) {
 				}
 				for o := range model.Offset(14) {
 					if o < c.segment || o >= c.segment+3 {
-						readBatch(t, l, o, one)
+						expectBatch(t, l, o, one)
 					}
 				}
 				if s, _, err := l.Stage(sequenced(1, 0, 14), StageOptions{}); err != nil || s.BaseOffset != 14 {
@@ -89,8 +89,8 @@ func rewrite(t *testing.T, path string, change func([]byte) []byte) []byte {
 	return data
 }
 
-// readBatch reads the one batch that begins at an offset.
-func readBatch(t *testing.T, l *Log, o model.Offset, size int64) {
+// expectBatch reads the one batch that begins at an offset.
+func expectBatch(t *testing.T, l *Log, o model.Offset, size int64) {
 	t.Helper()
 	r, err := l.View().Read(o, l.LogEnd(), int(size), true)
 	if err != nil {
