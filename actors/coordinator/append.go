@@ -81,7 +81,7 @@ func (p *partition) flush(ctx *kit.Context) {
 	f := flight{index: p.index, base: p.next - count, end: p.next}
 	p.flights = append(p.flights, f)
 	p.kept.lead.Handle.SendCaused(ctx.Cause(), &replica.Append{
-		Batch: v, AllAcks: true, Deadline: ctx.Now().Add(patience), Coordinator: true, Base: f.base,
+		Batch: v, AllAcks: true, Deadline: ctx.Now().Add(patience), Coordinator: true, LeaderEpoch: p.epoch, Base: f.base,
 		Sink: sink{ctx.Self(), p.attempt}, Index: f.index,
 	})
 }

@@ -16,6 +16,7 @@ import (
 // loading is a machine on its way through the log.
 type loading struct {
 	machine Machine
+	epoch   model.LeaderEpoch
 	at      model.Offset // the next one to be read
 	end     model.Offset
 	began   time.Time
@@ -47,8 +48,9 @@ func (p *partition) poll(ctx *kit.Context) {
 		p.pollLater(ctx)
 		return
 	}
-	if l.machine == nil {
-		l.machine, l.at = p.deps.New(), view.LogStart
+	if l.machine == nil || l.epoch != st.LeaderEpoch {
+		// Under another epoch the log may have been cut and written anew meanwhile.
+		l.machine, l.epoch, l.at = p.deps.New(), st.LeaderEpoch, view.LogStart
 	}
 	if l.at >= view.LogEnd {
 		p.finish(ctx)
@@ -166,7 +168,7 @@ func (p *partition) replayBatch(v batch.View) error {
 func (p *partition) finish(ctx *kit.Context) {
 	l := p.loading
 	p.loading = nil
-	p.machine, p.next, p.committed = l.machine, l.at, l.at
+	p.machine, p.epoch, p.next, p.committed = l.machine, l.epoch, l.at, l.at
 	if l.records > 0 {
 		p.deps.Log.Info("coordinator has loaded its partition", "partition", p.kept.lead.Handle.TP.String(),
 			"records", l.records, "took", ctx.Now().Sub(l.began))

@@ -18,8 +18,9 @@ type kept struct{ lead *Lead }
 // Invariants:
 //  1. the machine has replayed the log up to committed, the batches in flight, and gathered, in this order;
 //  2. a reply leaves when everything that was appended before it was made is committed (parked is ordered by offset);
-//  3. a batch is appended at the offset that the machine counted on, or not at all (replica.Append.Base): whatever
-//     else this log may get, from a former incarnation too, ends in loading it anew.
+//  3. a batch is appended at the offset that the machine counted on, under the leader epoch that it was loaded under, or
+//     not at all (replica.Append): whatever else this log may get, from a former incarnation or from another leader in
+//     between, ends in loading it anew.
 type partition struct {
 	deps *Deps
 	kept *kept
@@ -29,8 +30,9 @@ type partition struct {
 	loading *loading
 	deleted []string // topics that went while the log was being loaded
 
-	next      model.Offset // of the next record
-	committed model.Offset // the offset after the last committed record
+	epoch     model.LeaderEpoch // that the log was loaded under
+	next      model.Offset      // of the next record
+	committed model.Offset      // the offset after the last committed record
 	gathered  *batch.Builder
 	flights   []flight
 	index     int

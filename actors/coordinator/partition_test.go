@@ -130,6 +130,33 @@ func TestAForeignBatchInTheLogIsLoaded(t *testing.T) {
 	w.expectOffset("g", 5)
 }
 
+// Between two leaderships of this broker another leader may have cut the log and written as many records.
+func TestALogUnderAnotherLeaderEpochIsLoadedAnew(t *testing.T) {
+	w := newWorld(t, 1)
+	w.lead()
+	w.settle(time.Second)
+	first := commit(w, "g", 1)
+	w.rest()
+	if code := commitCode(t, first); code != kerr.None {
+		t.Fatal(code)
+	}
+	w.epoch++
+	w.shard.Send(&replica.Order{Handle: w.handle, Message: w.leadership(self)}) // the coordinator has not heard of it
+	w.rest()
+	unsure := commit(w, "g", 2)
+	w.rest()
+	if code := commitCode(t, unsure); code != kerr.NotCoordinator {
+		t.Errorf("a commit on what was loaded under the epoch before: %s", code.Name())
+	}
+	w.settle(time.Second)
+	w.expectOffset("g", 1)
+	again := commit(w, "g", 3)
+	w.rest()
+	if code := commitCode(t, again); code != kerr.None {
+		t.Fatal(code)
+	}
+}
+
 func TestRequestsThatWaitTogetherShareABatch(t *testing.T) {
 	w := newWorld(t, 1)
 	w.lead()

@@ -27,7 +27,7 @@ func (a *actor) append(ctx *kit.Context, m *Append) {
 		a.answers = append(a.answers, w.refused(code))
 		return
 	}
-	if m.Coordinator && m.Base != a.log.StagedEnd() {
+	if m.Coordinator && (m.Base != a.log.StagedEnd() || m.LeaderEpoch != epoch) {
 		a.answers = append(a.answers, w.failed(kerr.UnknownServerError))
 		return
 	}

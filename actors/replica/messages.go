@@ -22,9 +22,11 @@ type Append struct {
 	Deadline time.Time // of the wait for the high watermark
 	Sink     AppendSink
 	Index    int // the sink's name for this batch
-	// Coordinator marks a batch of the coordinator whose state this partition holds, which has counted on Base as the
-	// batch's offset. At any other the batch is answered as uncertain: the log has what the coordinator does not know.
+	// Coordinator marks a batch of the coordinator whose state this partition holds. It has loaded the log under
+	// LeaderEpoch, and has counted on Base as the batch's offset. At any other epoch or offset the batch is answered as
+	// uncertain: the log may have what the coordinator does not know.
 	Coordinator bool
+	LeaderEpoch model.LeaderEpoch
 	Base        model.Offset
 
 	taken bool // the machine has it: a panic is answered by the instance that had it
