@@ -19,7 +19,9 @@ func TestDamageInASegmentThatWasSyncedTakesNothingBehindIt(t *testing.T) {
 	// The second batch of the segment gets a length that no batch has.
 	rot := func(data []byte) []byte { data[one+8] = 0xff; return data }
 	half := func(data []byte) []byte { return data[:len(data)/2] }
-	longer := func(data []byte) []byte { return append(data, "what no batch begins with, and longer than the header of one would be"...) }
+	longer := func(data []byte) []byte {
+		return append(data, "what no batch begins with, and longer than the header of one would be"...)
+	}
 	for _, c := range []struct {
 		name    string
 		segment model.Offset
