@@ -233,7 +233,11 @@ func (a *applier) setAside(ctx *kit.Context) {
 			Name: "set aside " + tp.String(),
 			Do:   func() error { return fs.Rename(from, to) },
 			Done: func(err error) {
-				log.Warn("a log that belongs to no topic was set aside", "partition", tp.String(), "now", to, "err", err)
+				if err != nil {
+					log.Error("a log that belongs to no topic cannot be set aside", "partition", tp.String(), "dir", from, "err", err)
+					return
+				}
+				log.Warn("a log that belongs to no topic was set aside", "partition", tp.String(), "now", to)
 			},
 		})
 	}
