@@ -40,6 +40,7 @@ type actor struct {
 	deps     *Deps
 	kept     *durable
 	lanes    []kit.Ref
+	spawned  int // lanes, those that were given up included
 	runs     []*run
 	choosing bool // one run is looking for a log
 	timer    *kit.Timer

@@ -58,6 +58,9 @@ func (a *actor) look(ctx *kit.Context) {
 	}
 	lane, free := a.freeLane(ctx, int(cfg.Threads))
 	if !free {
+		if len(a.runs) == 0 { // log.cleaner.threads is 0 for now
+			a.arm(ctx, cfg.Backoff)
+		}
 		return // the end of a run looks again
 	}
 	if !a.kept.loaded {
@@ -90,7 +93,8 @@ func (a *actor) freeLane(ctx *kit.Context, most int) (kit.Ref, bool) {
 	if len(a.lanes) >= most {
 		return kit.Ref{}, false
 	}
-	l := ctx.Spawn(fmt.Sprintf("lane-%d", len(a.lanes)), a.deps.Dir.Props(disk.Cleaner))
+	l := ctx.Spawn(fmt.Sprintf("lane-%d", a.spawned), a.deps.Dir.Props(disk.Cleaner))
+	a.spawned++
 	a.lanes = append(a.lanes, l)
 	return l, true
 }
