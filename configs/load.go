@@ -118,7 +118,7 @@ func (o Options) readEnvironment() (settings, error) {
 	var errs []error
 	for _, pair := range o.Environment {
 		name, value, _ := strings.Cut(pair, "=")
-		if !strings.HasPrefix(name, prefix) {
+		if !strings.HasPrefix(name, prefix) || serviceLink(name, value) {
 			continue
 		}
 		key := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, prefix)), "_", ".")
@@ -129,6 +129,13 @@ func (o Options) readEnvironment() (settings, error) {
 		found[key] = setting{value, "environment: " + name}
 	}
 	return found, errors.Join(errs...)
+}
+
+// serviceLink tells the variables that Kubernetes, and Docker before it, set in every container for a service of the name
+// "troupe": TROUPE_SERVICE_HOST, TROUPE_SERVICE_PORT_KAFKA, TROUPE_PORT=tcp://…, TROUPE_PORT_9092_TCP_ADDR. No key begins so.
+func serviceLink(name, value string) bool {
+	return strings.HasPrefix(name, "TROUPE_SERVICE_") || strings.HasPrefix(name, "TROUPE_PORT_") ||
+		name == "TROUPE_PORT" && strings.Contains(value, "://")
 }
 
 // readSet takes the last of several values of a key, as command lines do.
