@@ -95,6 +95,7 @@ var singles = []single{
 			ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 			r.add("latency at 2,000/s, end to end, p50 ms", c, ms(m.EndToEnd.Quantile(.5)), goal{ratioAtMost: 0.5})
 			r.add("latency, p99 ms", c, ms(m.EndToEnd.Quantile(.99)), goal{ratioAtMost: 0.5})
+			r.add("latency, of that sent late, p50 ms", c, ms(m.Late.Quantile(.5)), goal{})
 			r.add("latency, acknowledgement, p50 ms", c, ms(m.Latency.Quantile(.5)), goal{})
 			r.add("latency, CPU s in 10 s", c, m.cpu.Seconds()/m.Took.Seconds()*10, goal{ratioAtMost: 0.2})
 			r.add("resident after the loads, MiB", c, m.resident, goal{atMost: 64})

@@ -138,6 +138,7 @@ func (b *bench) prepare(binary string, ours bool) error {
 	if binary == "" {
 		binary = filepath.Join(b.folder, "troupe")
 		build := exec.Command("go", "build", "-trimpath", "-o", binary, "./cmd/troupe")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("go build ./cmd/troupe (run from the repository's root): %w\n%s", err, out)
 		}

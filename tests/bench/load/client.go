@@ -17,11 +17,11 @@ import (
 
 // Versions that both Kafka 4 and Troupe speak, the last that name topics by name.
 const (
-	produceVersion  = 9
-	fetchVersion    = 12
-	metadataVersion = 9
-	createVersion   = 5
-	deleteVersion   = 5
+	produceVersion     = 9
+	fetchVersion       = 12
+	createVersion      = 5
+	deleteVersion      = 5
+	listOffsetsVersion = 5
 )
 
 // patience bounds every wait that only a hang would exceed.
@@ -129,22 +129,27 @@ func CreateTopics(address string, partitions int, names ...string) error {
 	return nil
 }
 
-// awaitLeaders asks until every partition has a leader. Nothing announces that.
+// awaitLeaders asks the leaders themselves until every partition has one: metadata tells of them before they begin.
 func (c *Client) awaitLeaders(topic string, partitions int) error {
+	req := kmsg.NewPtrListOffsetsRequest()
+	req.Version, req.ReplicaID = listOffsetsVersion, -1
+	t := kmsg.NewListOffsetsRequestTopic()
+	t.Topic = topic
+	for i := range partitions {
+		p := kmsg.NewListOffsetsRequestTopicPartition()
+		p.Partition, p.Timestamp = int32(i), -1
+		t.Partitions = append(t.Partitions, p)
+	}
+	req.Topics = append(req.Topics, t)
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); pause(soon) {
-		req := kmsg.NewPtrMetadataRequest()
-		req.Version = metadataVersion
-		t := kmsg.NewMetadataRequestTopic()
-		t.Topic = kmsg.StringPtr(topic)
-		req.Topics = append(req.Topics, t)
-		var resp kmsg.MetadataResponse
+		var resp kmsg.ListOffsetsResponse
 		if err := c.Do(req, &resp); err != nil {
 			return err
 		}
 		led := 0
 		for _, t := range resp.Topics {
 			for _, p := range t.Partitions {
-				if p.ErrorCode == 0 && p.Leader >= 0 {
+				if kerr.Code(p.ErrorCode) == kerr.None {
 					led++
 				}
 			}

@@ -82,12 +82,13 @@ func (l Latency) send(c *Client, to target, filler string, until time.Time) (Don
 			done.Requests++
 		}
 	})
+	pace := newPacer()
+	defer pace.stop()
 	gap := time.Duration(float64(time.Second) * float64(l.Connections) / l.PerSecond)
 	var err error
 	for next := time.Now(); err == nil && next.Before(until); next = next.Add(gap) {
-		if early := time.Until(next); early > 0 {
-			pause(early)
-		}
+		pace.until(next)
+		done.Late = append(done.Late, time.Since(next))
 		to.batch = stamped(next, filler)
 		due <- next
 		err = c.Send(produceRequest(l.Acks, to))

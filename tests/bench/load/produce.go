@@ -22,6 +22,8 @@ type Done struct {
 	Latency Times
 	// EndToEnd is of each record, from when it was due to be sent until a consumer had it; of the latency load alone.
 	EndToEnd Times
+	// Late is how much later than due records were sent, which is the client's part of both; of the latency load alone.
+	Late Times
 }
 
 // MBps is the rate in millions of bytes a second.
@@ -38,6 +40,7 @@ func (d *Done) add(o Done) {
 	d.Requests += o.Requests
 	d.Latency = append(d.Latency, o.Latency...)
 	d.EndToEnd = append(d.EndToEnd, o.EndToEnd...)
+	d.Late = append(d.Late, o.Late...)
 }
 
 // together runs n connections' shares of a load and adds up what they did; the first error counts.

@@ -22,7 +22,7 @@ func (b *Broker) Usage() (Usage, error) {
 	of := "/proc/" + strconv.Itoa(b.cmd.Process.Pid)
 	stat, err := os.ReadFile(of + "/stat")
 	if err != nil {
-		return Usage{}, err
+		return Usage{}, fmt.Errorf("%s is gone: %s", b.Kind.Name, b.tail())
 	}
 	// The name in parentheses may hold anything; utime and stime are the 12th and 13th fields after it.
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
