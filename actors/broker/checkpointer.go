@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"hash/maphash"
 	"log/slog"
 	"path/filepath"
 	"sync/atomic"
@@ -24,8 +23,7 @@ type checkpointer struct {
 	starts   time.Duration // log.flush.start.offset.checkpoint.interval.ms
 	marks    time.Duration // replica.high.watermark.checkpoint.interval.ms
 	// ready tells that every log that was found is known: a checkpoint before that would forget the others.
-	ready   func() bool
-	written map[string]uint64
+	ready func() bool
 }
 
 // checkpointDue is the timer of one file; checkpointNow asks for all.
@@ -35,20 +33,16 @@ type (
 		every time.Duration
 	}
 	checkpointNow struct{ done func() }
-	// notWritten says that a file is not what it was to become.
-	notWritten struct{ file string }
 )
 
 func (*checkpointDue) MessageKind() string { return "checkpointer.due" }
 func (*checkpointNow) MessageKind() string { return "checkpointer.now" }
-func (*notWritten) MessageKind() string    { return "checkpointer.not-written" }
 
 // Fail lets a shutdown go on without the checkpoint.
 func (m *checkpointNow) Fail(error) { m.done() }
 
-// Start forgets what was written: after a panic each file is written once more.
+// Start begins the rounds.
 func (c *checkpointer) Start(ctx *kit.Context) {
-	c.written = map[string]uint64{}
 	for file, every := range map[string]time.Duration{
 		checkpoint.RecoveryPoints: c.points, checkpoint.LogStarts: c.starts, checkpoint.HighWatermarks: c.marks,
 	} {
@@ -66,8 +60,6 @@ func (c *checkpointer) Receive(ctx *kit.Context, m kit.Message) {
 			}
 		}
 		ctx.After(m.every, m)
-	case *notWritten:
-		delete(c.written, m.file)
 	case *checkpointNow:
 		files := []string{checkpoint.RecoveryPoints, checkpoint.LogStarts, checkpoint.HighWatermarks}
 		left := newCountdown(len(files)*len(c.dirs), m.done)
@@ -98,28 +90,9 @@ func (c *countdown) step() {
 	}
 }
 
-// fingerprint is equal for equal contents, whatever the order of the map.
-func fingerprint(o offsets) uint64 {
-	sum := uint64(len(o))
-	for tp, at := range o {
-		sum += maphash.Comparable(fingerprintSeed, entry{tp, at})
-	}
-	return sum
-}
-
-// entry is what is summed up; hashes of entries are added, since addition has no order.
-type entry struct {
-	tp model.TopicPartition
-	at model.Offset
-}
-
-var fingerprintSeed = maphash.MakeSeed()
-
-type offsets = map[model.TopicPartition]model.Offset
-
-// read gathers what a file holds of a directory's logs. Logs without a record are left out.
-func (c *checkpointer) read(d *disk.Dir, file string) offsets {
-	o := offsets{}
+// read gathers what a file holds of a directory's logs. Logs without a record are left out. It is called on a lane.
+func (c *checkpointer) read(d *disk.Dir, file string) disk.Offsets {
+	o := disk.Offsets{}
 	for _, h := range c.replicas.All() {
 		at, ok := h.Checkpoint()
 		if h.Dir != d || !ok {
@@ -139,23 +112,14 @@ func (c *checkpointer) read(d *disk.Dir, file string) offsets {
 	return o
 }
 
-// write has the bulk lane replace a file, if it differs from what was written last.
+// write has the bulk lane replace a file, if it differs from what stands in it.
 func (c *checkpointer) write(ctx *kit.Context, d *disk.Dir, file string, then func()) {
-	o, name := c.read(d, file), filepath.Join(d.Path, file)
-	sum := fingerprint(o)
-	if c.written[name] == sum {
-		then()
-		return
-	}
-	c.written[name] = sum
-	self := ctx.Self()
 	ctx.Send(d.BulkLane(model.TopicPartition{}), &disk.Task{
 		Name: "write " + file,
-		Do:   func() error { return checkpoint.WriteOffsets(d.Env.FS, name, o) },
+		Do:   func() error { return d.Checkpoints.Write(file, func() disk.Offsets { return c.read(d, file) }) },
 		Done: func(err error) {
 			if err != nil {
-				c.log.Error("checkpoint failed", "file", name, "err", err)
-				self.Send(&notWritten{name})
+				c.log.Error("checkpoint failed", "file", filepath.Join(d.Path, file), "err", err)
 			}
 			then()
 		},

@@ -22,6 +22,7 @@ import (
 	"troupe/internal/model"
 	"troupe/internal/vfs"
 	"troupe/partitionlog"
+	"troupe/partitionlog/checkpoint"
 )
 
 // shardCount bounds the children of one supervisor to a few hundred of ten thousand replicas.
@@ -71,6 +72,11 @@ func (b *Broker) spawnDisks() {
 		}
 		if slices.Contains(b.cfg.LogDirs, d.path) {
 			b.dirs = append(b.dirs, dir)
+		}
+		for file, found := range map[string]disk.Offsets{
+			checkpoint.RecoveryPoints: d.recovery, checkpoint.LogStarts: d.starts, checkpoint.HighWatermarks: d.watermarks,
+		} {
+			dir.Checkpoints.Found(file, found)
 		}
 		b.clear(dir, d.doomed)
 	}

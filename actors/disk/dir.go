@@ -40,6 +40,7 @@ type Dir struct {
 	Env  *partitionlog.Env
 	// Writes times the coalesced writes of the append lanes, Flushes the fsyncs of partition logs.
 	Writes, Flushes histogram.Histogram
+	Checkpoints     *Checkpoints
 	// Cleaning tells of the directory's cleaner.
 	Cleaning Cleaning
 

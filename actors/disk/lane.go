@@ -24,6 +24,7 @@ type Lanes struct {
 // Open starts the lanes of a directory below the spawner. onFence is told once when the directory fails.
 func Open(s Spawner, env *partitionlog.Env, path string, id model.DirectoryID, lanes Lanes, onFence kit.Ref) *Dir {
 	d := &Dir{Path: path, ID: id, Env: env, seed: maphash.MakeSeed(), onFence: onFence}
+	d.Checkpoints = newCheckpoints(d)
 	start := func(k Kind, name string) kit.Ref { return s.Spawn(name, d.Props(k)) }
 	d.metadata = start(Metadata, "metadata")
 	for i := range max(1, lanes.Appends) {

@@ -56,12 +56,15 @@ func newActor(deps *Deps, kept *durable) kit.Behavior {
 	return &actor{deps: deps, kept: kept, machine: NewMachine(deps.Self)}
 }
 
-// Start brings the log up: a new one is there at once, an old one is opened on the bulk lane.
+// Start brings the log up: a new one is there at once, an old one is opened on the bulk lane, and so is a new one of a
+// name that the checkpoints still know.
 func (a *actor) Start(ctx *kit.Context) {
 	h, self := a.kept.handle, ctx.Self()
 	h.actor.Store(&self) // the shard may not have come to it when the first producer is told
-	if a.kept.fresh {
-		a.kept.fresh = false
+	fresh := a.kept.fresh
+	a.kept.fresh = false
+	a.kept.renewed = a.kept.renewed || fresh && h.Dir.Checkpoints.Mention(h.TP)
+	if fresh && !a.kept.renewed {
 		a.adopt(ctx, partitionlog.New(h.Dir.Env, logDir(h), h.TP, h.Config().Log, h.TopicID))
 		a.run(ctx, a.log.Create())
 	} else if h.Dir.Err() == nil {

@@ -25,12 +25,17 @@ func (a *actor) open(ctx *kit.Context) {
 		Clean: a.kept.clean, TopicID: h.TopicID,
 	}
 	a.kept.clean = false // a second opening finds what was written since
+	renewed := a.kept.renewed
 	a.opening = true
 	cfg := h.Config()
 	task := &disk.Task{
 		Name: "open " + h.TP.String(),
 		Do: func() (err error) {
-			if err = setForeignAside(h); err == nil {
+			aside, err := setForeignAside(h)
+			if err == nil && (aside || renewed) {
+				err = h.Dir.Checkpoints.Forget(h.TP)
+			}
+			if err == nil {
 				res.log, res.recovery, err = partitionlog.Open(h.Dir.Env, logDir(h), h.TP, cfg.Log, params)
 			}
 			if err == nil && int64(res.log.LogEnd()-res.log.Flushed()) >= cfg.FlushMessages {
@@ -62,18 +67,19 @@ func syncOpened(log *partitionlog.Log) error {
 	return err
 }
 
-// setForeignAside renames a directory that belongs to an earlier topic of the name, whose deletion a crash cut short.
-func setForeignAside(h *Handle) error {
+// setForeignAside renames a directory that belongs to an earlier topic of the name, whose deletion a crash cut short, and
+// tells whether there was one.
+func setForeignAside(h *Handle) (bool, error) {
 	fsys, dir := h.Dir.Env.FS, logDir(h)
 	id, err := checkpoint.ReadTopicID(fsys, filepath.Join(dir, checkpoint.PartitionMetadata))
 	if err != nil || id.IsZero() || id == h.TopicID {
-		return nil // what else is wrong is found when the log is opened
+		return false, nil // what else is wrong is found when the log is opened
 	}
 	stray := fmt.Sprintf("%s.%s-stray", dir, id.Hex())
 	if err := fsys.Rename(dir, stray); err != nil {
-		return err
+		return false, err
 	}
-	return fsys.SyncDir(filepath.Dir(dir))
+	return true, fsys.SyncDir(filepath.Dir(dir))
 }
 
 // passing waits for its turn in a lane and then goes on to the next one, whatever became of the lane.
@@ -98,6 +104,7 @@ func (a *actor) opened(ctx *kit.Context, m *opened) {
 		a.deps.Log.Warn("log was damaged, what is whole of it is kept", "partition", a.kept.handle.TP.String(), "err", r.Reason,
 			"cut_off_bytes", r.TruncatedBytes, "deleted_segments", r.DeletedSegments)
 	}
+	a.kept.renewed = false
 	a.adopt(ctx, m.log)
 	a.publish() // who is told that the log is open finds it so
 	a.kept.tell(m.recovery, nil)

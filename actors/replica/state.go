@@ -13,7 +13,9 @@ type durable struct {
 	handle *Handle
 	lead   *BecomeLeader // last order from the controller
 	// fresh is true until the directory was asked for: the log never held a record and needs no opening.
-	fresh         bool
+	fresh bool
+	// renewed is true until the directory's checkpoints have forgotten a former log of the name.
+	renewed       bool
 	highWatermark model.Offset
 	recoveryPoint model.Offset
 	logStart      model.Offset

@@ -1,0 +1,62 @@
+package broker
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+func deleteRecords(c *client, topic string, before int64) error {
+	p := kmsg.NewDeleteRecordsRequestTopicPartition()
+	p.Offset = before
+	t := kmsg.NewDeleteRecordsRequestTopic()
+	t.Topic, t.Partitions = topic, append(t.Partitions, p)
+	req := kmsg.NewPtrDeleteRecordsRequest()
+	req.Version, req.TimeoutMillis, req.Topics = 2, 10_000, append(req.Topics, t)
+	resp, err := c.call(req)
+	if err != nil {
+		return err
+	}
+	return coded(resp.(*kmsg.DeleteRecordsResponse).Topics[0].Partitions[0].ErrorCode)
+}
+
+// The checkpoints of a log directory know names and no topic ids.
+func TestATopicThatComesBackIsNotHeldToTheCheckpointsOfTheOneBefore(t *testing.T) {
+	n := newNode(t, 1)
+	n.start()
+	c := dial(t, n.address())
+	if err := createTopic(c, "a", nil); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		if _, err := produce(c, "a", fmt.Sprint("former ", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := deleteRecords(c, "a", 40); err != nil {
+		t.Fatal(err)
+	}
+	n.stopClean() // the log start and the high watermark are written down
+	n.start()
+	c = dial(t, n.address())
+	if err := deleteTopic(c, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := createTopic(c, "a", nil); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for i := range 10 {
+		want = append(want, fmt.Sprint("latter ", i))
+		if at, err := produce(c, "a", want[i]); err != nil || at != int64(i) {
+			t.Fatalf("record %d is at %d, %v", i, at, err)
+		}
+	}
+	n.abort() // before anything is written down of the latter
+	n.start()
+	if got, err := fetchAll(dial(t, n.address()), "a", 0); err != nil || !slices.Equal(got, want) {
+		t.Errorf("after a kill there are %d of %d records, %v", len(got), len(want), err)
+	}
+}
