@@ -144,6 +144,11 @@ func agree(paths []string, found []checkpoint.MetaProperties, known []bool, node
 
 // claim writes a new directory's meta.properties and reads what an old one's checkpoints say.
 func (d *directory) claim(fsys vfs.FS, m checkpoint.MetaProperties, known bool, clusterID string, node model.BrokerID, now time.Time) error {
+	if !known {
+		if err := d.empty(fsys); err != nil {
+			return err
+		}
+	}
 	if !known || m.DirectoryID.IsZero() {
 		u, err := model.NewUUID(rand.Reader)
 		if err != nil {
@@ -159,6 +164,22 @@ func (d *directory) claim(fsys vfs.FS, m checkpoint.MetaProperties, known bool, 
 		return nil
 	}
 	return d.scan(fsys)
+}
+
+// empty refuses to claim a directory that holds logs: meta.properties was there before the first of them. Under a new
+// directory id the metadata log would wait for the voter of the old one for ever.
+func (d *directory) empty(fsys vfs.FS) error {
+	entries, err := fsys.ReadDir(d.path)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if _, isLog := parseLogDir(e.Name()); isLog && e.IsDir() {
+			return fmt.Errorf("log directory %s holds %s, but no %s that says whose it is: put the file back, or move what is there away",
+				d.path, e.Name(), metaProperties)
+		}
+	}
+	return nil
 }
 
 // scan lists the logs and reads the checkpoints. A checkpoint that cannot be read only costs a longer recovery, but it

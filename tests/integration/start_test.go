@@ -120,6 +120,16 @@ func TestCorruptMetaPropertiesAreRefused(t *testing.T) {
 	expectRefusal(t, node.Options{Dir: first.Dir}, path)
 }
 
+// A new identity would make the node wait for its own former one, for ever and without a word.
+func TestLogsWithoutMetaPropertiesAreRefused(t *testing.T) {
+	first := node.Start(t, node.Options{})
+	first.Terminate()
+	if err := os.Remove(filepath.Join(first.Dir, "meta.properties")); err != nil {
+		t.Fatal(err)
+	}
+	expectRefusal(t, node.Options{Dir: first.Dir}, first.Dir, "meta.properties")
+}
+
 func TestTopicsAndRecordsAreThereAfterACleanRestart(t *testing.T) {
 	n := node.Start(t, node.Options{})
 	to := filled(t, n.Bootstrap, 3)
