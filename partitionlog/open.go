@@ -102,6 +102,9 @@ func (ld *loader) load(names []fs.DirEntry) error {
 	if err := ld.loadSegments(); err != nil {
 		return err
 	}
+	if ld.end < ld.params.Required {
+		return errors.Join(fmt.Errorf("%s: the log ends at offset %d, but it had come to %d", ld.dir.path, ld.end, ld.params.Required), ld.report.Reason)
+	}
 	// Records were deleted up to the log start, and a power cut took more: what is left is of no use to anybody.
 	if len(ld.segments) > 0 && ld.end < ld.params.LogStart {
 		ld.damage(fmt.Errorf("%s: the log ends at %d, before its start %d", ld.tp, ld.end, ld.params.LogStart))

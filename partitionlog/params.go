@@ -50,6 +50,9 @@ type OpenParams struct {
 	// HighWatermark is the checkpointed one; it is bounded by what the log turns out to hold, never guessed beyond.
 	HighWatermark model.Offset
 	LogStart      model.Offset
+	// Required is the end that the log must have, whole; where it has not, opening fails and repairs nothing. It is for
+	// logs of which nothing is lost that was synced, but by damage; 0 asks for nothing.
+	Required model.Offset
 	// Clean says that the log directory was closed in order: the files are taken as they are.
 	Clean bool
 	// TopicID is compared with partition.metadata; zero takes what stands there.

@@ -116,6 +116,9 @@ func (ld *loader) readSegment(s *segment, trusted model.Offset, last, complete b
 	}
 	if damage != nil {
 		ld.damage(damage)
+		if ld.end < ld.params.Required {
+			return false, damage
+		}
 	}
 	if damage != nil && !complete {
 		// The cut is synced before anything is appended: undone by a power cut, it would bring back sound batches of a

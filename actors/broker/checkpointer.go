@@ -19,9 +19,14 @@ type checkpointer struct {
 	log      *slog.Logger
 	replicas *replica.Directory
 	dirs     []*disk.Dir
-	points   time.Duration // log.flush.offset.checkpoint.interval.ms
-	starts   time.Duration // log.flush.start.offset.checkpoint.interval.ms
-	marks    time.Duration // replica.high.watermark.checkpoint.interval.ms
+	metadata *disk.Dir // that of the metadata log
+	// committed gives the end of what is committed of the metadata log.
+	committed func() model.Offset
+	// settled is what committed gave a round ago: by now it is synced here too, whoever it was that committed it.
+	settled model.Offset
+	points  time.Duration // log.flush.offset.checkpoint.interval.ms
+	starts  time.Duration // log.flush.start.offset.checkpoint.interval.ms
+	marks   time.Duration // replica.high.watermark.checkpoint.interval.ms
 	// ready tells that every log that was found is known: a checkpoint before that would forget the others.
 	ready func() bool
 }
@@ -59,6 +64,9 @@ func (c *checkpointer) Receive(ctx *kit.Context, m kit.Message) {
 				c.write(ctx, d, m.file, func() {})
 			}
 		}
+		if m.file == checkpoint.HighWatermarks {
+			c.settled = max(c.settled, c.committed())
+		}
 		ctx.After(m.every, m)
 	case *checkpointNow:
 		files := []string{checkpoint.RecoveryPoints, checkpoint.LogStarts, checkpoint.HighWatermarks}
@@ -91,8 +99,11 @@ func (c *countdown) step() {
 }
 
 // read gathers what a file holds of a directory's logs. Logs without a record are left out. It is called on a lane.
-func (c *checkpointer) read(d *disk.Dir, file string) disk.Offsets {
+func (c *checkpointer) read(d *disk.Dir, file string, settled model.Offset) disk.Offsets {
 	o := disk.Offsets{}
+	if d == c.metadata && file == checkpoint.HighWatermarks && settled > 0 {
+		o[metadataPartition] = settled
+	}
 	for _, h := range c.replicas.All() {
 		at, ok := h.Checkpoint()
 		if h.Dir != d || !ok {
@@ -114,9 +125,12 @@ func (c *checkpointer) read(d *disk.Dir, file string) disk.Offsets {
 
 // write has the bulk lane replace a file, if it differs from what stands in it.
 func (c *checkpointer) write(ctx *kit.Context, d *disk.Dir, file string, then func()) {
+	settled := c.settled
 	ctx.Send(d.BulkLane(model.TopicPartition{}), &disk.Task{
 		Name: "write " + file,
-		Do:   func() error { return d.Checkpoints.Write(file, func() disk.Offsets { return c.read(d, file) }) },
+		Do: func() error {
+			return d.Checkpoints.Write(file, func() disk.Offsets { return c.read(d, file, settled) })
+		},
 		Done: func(err error) {
 			if err != nil {
 				c.log.Error("checkpoint failed", "file", filepath.Join(d.Path, file), "err", err)

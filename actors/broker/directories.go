@@ -40,6 +40,8 @@ const (
 	metadataLog = "__cluster_metadata-0"
 )
 
+var metadataPartition = model.TopicPartition{Topic: "__cluster_metadata"}
+
 // identity is what meta.properties of all directories agree on.
 type identity struct {
 	clusterID string

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"troupe/cluster/quorum"
 	"troupe/codec/batch"
 	"troupe/internal/model"
+	"troupe/partitionlog/checkpoint"
 )
 
 const metadataDir = "/data/" + metadataLog
@@ -133,4 +135,82 @@ func TestTheMetadataLogIsSummedUpAndShortened(t *testing.T) {
 	if ends, segments := checkpoints(); len(ends) > 2 {
 		t.Errorf("%d checkpoints and %d segments are kept", len(ends), segments)
 	}
+}
+
+// A metadata log that lost what was committed knows of no topics: their logs would be set aside as nobody's.
+func TestAMetadataLogThatIsDamagedBeforeItsEndIsRefusedAndLeftAsItIs(t *testing.T) {
+	log := filepath.Join(metadataDir, "00000000000000000000.log")
+	rewrite := func(change func([]byte) []byte) func(*node) error {
+		return func(n *node) error {
+			data, err := read(n, log)
+			if err != nil {
+				return err
+			}
+			f, err := n.fs.Open(log, os.O_RDWR|os.O_TRUNC, 0o644)
+			if err != nil {
+				return err
+			}
+			if _, err := f.WriteAt(change(data), 0); err != nil {
+				return err
+			}
+			return f.Close()
+		}
+	}
+	for title, damage := range map[string]func(*node) error{
+		"a byte changed in the middle": rewrite(func(b []byte) []byte { b[len(b)/2] ^= 0x55; return b }),
+		"a byte changed at its start":  rewrite(func(b []byte) []byte { b[3] ^= 0x55; return b }),
+		"half of it is gone":           rewrite(func(b []byte) []byte { return b[:len(b)/2] }),
+		"it is empty":                  rewrite(func(b []byte) []byte { return nil }),
+		"its file is gone":             func(n *node) error { return n.fs.Remove(log) },
+		"its directory is gone":        func(n *node) error { return n.fs.RemoveAll(metadataDir) },
+	} {
+		t.Run(title, func(t *testing.T) {
+			n := newNode(t, 1, "replica.high.watermark.checkpoint.interval.ms=10")
+			n.start()
+			c := dial(t, n.address())
+			if err := createTopic(c, "a", nil); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := produce(c, "a", "kept"); err != nil {
+				t.Fatal(err)
+			}
+			end := n.source.Image().Offset
+			eventually(t, "it is written down how far the log has come", func() bool {
+				marks, err := checkpoint.ReadOffsets(n.fs, "/data/"+checkpoint.HighWatermarks)
+				return err == nil && marks[metadataPartition] > end
+			})
+			n.abort()
+			if err := damage(n); err != nil {
+				t.Fatal(err)
+			}
+			before, _ := read(n, log)
+			err := n.tryStart()
+			if err == nil || !strings.Contains(err.Error(), metadataDir) {
+				t.Fatalf("start: %v, want an error that names %s", err, metadataDir)
+			}
+			if after, _ := read(n, log); !bytes.Equal(after, before) {
+				t.Errorf("of %d bytes %d are left", len(before), len(after))
+			}
+			if _, err := n.fs.Stat("/data/a-0"); err != nil {
+				t.Errorf("the log of the topic: %v", err)
+			}
+		})
+	}
+}
+
+// read gives a file's bytes.
+func read(n *node, name string) ([]byte, error) {
+	f, err := n.fs.Open(name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, size)
+	if got, err := f.ReadAt(data, 0); got < len(data) {
+		return nil, err
+	}
+	return data, f.Close()
 }

@@ -123,9 +123,14 @@ func (b *Broker) spawnReplicas() {
 		Found: found, Clean: clean, Settled: b.opening.settled, Opened: b.opening.opened,
 	}
 	b.refs.metadata = b.system.Spawn("metadata", metadata.New(md))
+	dirs := b.dirs
+	if !slices.Contains(dirs, b.metadataDir) {
+		dirs = append(slices.Clone(dirs), b.metadataDir)
+	}
 	b.refs.checkpointer = b.system.Spawn("checkpointer", kit.Props{Kind: "checkpointer", New: func() kit.Behavior {
-		return &checkpointer{log: b.log, replicas: b.replicas, dirs: b.dirs,
-			points: b.cfg.Log.RecoveryPoint, starts: b.cfg.Log.StartOffset, marks: b.cfg.Log.HighWatermark, ready: b.opening.ended}
+		return &checkpointer{log: b.log, replicas: b.replicas, dirs: dirs, metadata: b.metadataDir, settled: b.metadataCommitted(),
+			committed: func() model.Offset { return b.source.Image().Offset + 1 },
+			points:    b.cfg.Log.RecoveryPoint, starts: b.cfg.Log.StartOffset, marks: b.cfg.Log.HighWatermark, ready: b.opening.ended}
 	}})
 }
 
@@ -143,6 +148,16 @@ func (b *Broker) foundLogs() (map[model.TopicPartition]metadata.Found, bool) {
 	return found, clean
 }
 
+// metadataCommitted is how far the metadata log had come at the last checkpoint, 0 when there was none.
+func (b *Broker) metadataCommitted() model.Offset {
+	for _, d := range b.directories {
+		if d.path == b.cfg.MetadataDir {
+			return d.watermarks[metadataPartition]
+		}
+	}
+	return 0
+}
+
 // dirOf falls back on the directory of the metadata log, which holds no partitions but may be scanned for them.
 func (b *Broker) dirOf(path string) *disk.Dir {
 	for _, d := range b.dirs {
@@ -156,7 +171,7 @@ func (b *Broker) dirOf(path string) *disk.Dir {
 // spawnController makes the quorum's actor and gives it the rules for configurations, which cluster/ does not know.
 func (b *Broker) spawnController(loaded *configs.Loaded) {
 	deps := controller.Deps{
-		Config: b.cfg, ClusterID: b.identity.clusterID, Clock: b.clock, Dir: b.metadataDir, Log: b.log, Source: b.source,
+		Config: b.cfg, ClusterID: b.identity.clusterID, Clock: b.clock, Dir: b.metadataDir, Committed: b.metadataCommitted(), Log: b.log, Source: b.source,
 		Metadata: b.refs.metadata, Rules: configrules.New(b.source.LayersOf), Initial: loaded.Layers.Initial(), Fatal: b.fail,
 	}
 	b.refs.controller = b.system.Spawn("controller", kit.Props{Kind: "controller", New: func() kit.Behavior { return controller.New(deps) }})

@@ -15,6 +15,7 @@ import (
 	"troupe/codec/batch"
 	"troupe/configs"
 	"troupe/internal/clock"
+	"troupe/internal/model"
 	"troupe/partitionlog"
 )
 
@@ -24,6 +25,8 @@ type Deps struct {
 	ClusterID string
 	Clock     clock.Clock
 	Dir       *disk.Dir // of the metadata log
+	// Committed is what is known of the log from before this start: so far it must be whole.
+	Committed model.Offset
 	Log       *slog.Logger
 	Source    *metadata.Source
 	Metadata  kit.Ref
@@ -68,7 +71,7 @@ func New(d Deps) *Actor {
 	m := d.Config.Metadata
 	return &Actor{
 		deps: d,
-		store: &store{env: d.Dir.Env, path: filepath.Join(d.Dir.Path, metadataTopic.String()), now: d.Clock.Now, cfg: partitionlog.Config{
+		store: &store{env: d.Dir.Env, path: filepath.Join(d.Dir.Path, metadataTopic.String()), now: d.Clock.Now, committed: d.Committed, cfg: partitionlog.Config{
 			SegmentBytes: int64(m.SegmentBytes), SegmentMs: m.SegmentAge.Milliseconds(), IndexBytes: 10 << 20,
 			IndexIntervalBytes: 4096, RetentionMs: -1, RetentionBytes: -1,
 		}},

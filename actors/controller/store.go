@@ -29,6 +29,8 @@ type store struct {
 	path string
 	cfg  partitionlog.Config
 	now  func() time.Time
+	// committed is an offset up to which the log was committed, and synced, before this start.
+	committed model.Offset
 }
 
 // loaded is what a start finds on disk.
@@ -43,6 +45,9 @@ type loaded struct {
 // load brings back the log and raft's state. A directory that does not exist is a new node's.
 func (s *store) load(o quorum.Options, first quorum.Checkpoint, clusterID string) (*loaded, error) {
 	if _, err := s.env.FS.Stat(s.path); errors.Is(err, fs.ErrNotExist) {
+		if s.committed > 0 {
+			return nil, fmt.Errorf("metadata log %s is gone: it had come to offset %d", s.path, s.committed)
+		}
 		if err := s.format(first); err != nil {
 			return nil, err
 		}
@@ -51,12 +56,18 @@ func (s *store) load(o quorum.Options, first quorum.Checkpoint, clusterID string
 	if err != nil {
 		return nil, err
 	}
+	required := model.Offset(0)
+	if s.committed > from.End { // what a checkpoint holds, the log may do without
+		required = s.committed
+	}
 	log, report, err := partitionlog.Open(s.env, s.path, metadataTopic, s.cfg, partitionlog.OpenParams{
 		// What the checkpoint holds is not needed any more; all behind it is checked batch by batch.
 		RecoveryPoint: from.End, HighWatermark: from.End, LogStart: model.NoOffset, TopicID: metadataTopicID,
+		// Without its topics a broker would set their logs aside as nobody's.
+		Required: required,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("metadata log: %w", err)
+		return nil, fmt.Errorf("metadata log is damaged, and is left as it is: %w", err)
 	}
 	if report.DeletedSegments > 0 {
 		// Entries are synced before anything depends on them, so only a torn last write may be missing.
@@ -135,6 +146,9 @@ func (s *store) readCheckpoint(name string, end model.Offset, epoch model.Leader
 		v, rest, err := batch.First(data)
 		if errors.Is(err, batch.ErrIncomplete) {
 			return quorum.Checkpoint{}, nil, quorum.ErrTruncated
+		}
+		if err == nil {
+			err = v.CheckCRC()
 		}
 		if err != nil {
 			return quorum.Checkpoint{}, nil, fmt.Errorf("checkpoint %s: %w", name, err)
