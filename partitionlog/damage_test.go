@@ -77,6 +77,35 @@ func TestDamageInASegmentThatWasSyncedTakesNothingBehindIt(t *testing.T) {
 	}
 }
 
+// What is missing without a trace in the files is told by the high watermark.
+func TestALogThatEndsBeforeItsHighWatermarkSaysSo(t *testing.T) {
+	cfg := testConfig()
+	cfg.SegmentBytes = 3 * int64(len(sequenced(1, 0, 0)))
+	for _, clean := range []bool{true, false} {
+		l, env, dir := newLogOnDisk(t, cfg)
+		for seq := range model.Sequence(14) {
+			appendAll(t, l, StageOptions{}, sequenced(1, 0, seq))
+			background(t, l, 1)
+		}
+		if clean {
+			finish(t, l)
+		} else {
+			l.Abandon()
+		}
+		if err := os.Remove(filepath.Join(dir, fileID{offset: 12, suffix: suffixLog}.String())); err != nil {
+			t.Fatal(err)
+		}
+		l, report, err := Open(env, dir, testPartition, cfg, OpenParams{Clean: clean, HighWatermark: 14})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.LogEnd() != 12 || report.Reason == nil {
+			t.Errorf("the log ends at %d of 14, and nothing else is said: %+v", l.LogEnd(), report)
+		}
+		l.Abandon()
+	}
+}
+
 // rewrite changes a file and gives what is in it now.
 func rewrite(t *testing.T, path string, change func([]byte) []byte) []byte {
 	t.Helper()

@@ -105,6 +105,10 @@ func (ld *loader) load(names []fs.DirEntry) error {
 	if ld.end < ld.params.Required {
 		return errors.Join(fmt.Errorf("%s: the log ends at offset %d, but it had come to %d", ld.dir.path, ld.end, ld.params.Required), ld.report.Reason)
 	}
+	if ld.end < ld.params.HighWatermark {
+		// A power cut may do that to what was acknowledged from the page cache, and a file that was lost.
+		ld.damage(fmt.Errorf("%s: the log ends at offset %d, but consumers had been given %d: records are missing", ld.tp, ld.end, ld.params.HighWatermark))
+	}
 	// Records were deleted up to the log start, and a power cut took more: what is left is of no use to anybody.
 	if len(ld.segments) > 0 && ld.end < ld.params.LogStart {
 		ld.damage(fmt.Errorf("%s: the log ends at %d, before its start %d", ld.tp, ld.end, ld.params.LogStart))
