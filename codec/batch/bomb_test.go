@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"troupe/codec/batch"
@@ -137,5 +139,40 @@ func BenchmarkValidate64KiB(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// Many producers may send bombs to a topic with a compression.type of its own.
+func TestBombsAreRecompressedOneAtATime(t *testing.T) {
+	const plain, producers, allowed = 32 << 20, 16, 768 << 20
+	v := bomb(t, compress.Zstd, plain)
+	var most atomic.Uint64
+	stop, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(watched)
+		for {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			most.Store(max(most.Load(), m.HeapInuse))
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	}()
+	var all sync.WaitGroup
+	for range producers {
+		all.Go(func() {
+			if _, err := batch.Recompress(v, compress.LZ4, compress.DefaultLevel(compress.LZ4)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	close(stop)
+	<-watched
+	if got := most.Load(); got > allowed {
+		t.Errorf("%d producers with %d bytes each came to %d MiB", producers, len(v), got>>20)
 	}
 }

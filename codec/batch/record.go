@@ -1,8 +1,6 @@
 package batch
 
 import (
-	"errors"
-
 	"troupe/codec/compress"
 	"troupe/internal/model"
 )
@@ -169,28 +167,4 @@ func (c *cursor) bytes(end int64, keep bool) (b []byte, present, ok bool) {
 	b = c.buf[c.pos : c.pos+int(n) : c.pos+int(n)]
 	c.pos += int(n)
 	return b, true, true
-}
-
-// Recompress gives the batch with its records under another codec, and v itself when the codec is the same.
-// The header stays but for length, codec and checksum. The result may be larger than what v was, and has to be checked
-// against max.message.bytes. It fails with *CorruptError, compress.ErrTooLarge, or for a level that does not exist.
-func Recompress(v View, c compress.Codec, level int) (View, error) {
-	if v.Codec() == c {
-		return v, nil
-	}
-	plain := v.Payload()
-	if v.Codec() != compress.None {
-		var err error
-		if plain, err = compress.Decompress(nil, v.Codec(), plain, holdLimit); err != nil {
-			if errors.Is(err, compress.ErrTooLarge) {
-				return nil, err
-			}
-			return nil, v.corrupt(err.Error())
-		}
-	}
-	b, err := compress.Append(append(make([]byte, 0, HeaderSize+len(plain)), v[:HeaderSize]...), c, level, plain)
-	if err != nil {
-		return nil, err
-	}
-	return seal(b, v.Attributes()&^attrCodec|int16(c)), nil
 }
