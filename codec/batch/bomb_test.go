@@ -144,7 +144,7 @@ func BenchmarkValidate64KiB(b *testing.B) {
 
 // Many producers may send bombs to a topic with a compression.type of its own.
 func TestBombsAreRecompressedOneAtATime(t *testing.T) {
-	const plain, producers, allowed = 32 << 20, 16, 768 << 20
+	const plain, producers, allowed = 32 << 20, 16, 512 << 20
 	v := bomb(t, compress.Zstd, plain)
 	var most atomic.Uint64
 	stop, watched := make(chan struct{}), make(chan struct{})

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"errors"
+	"io"
 	"runtime"
 	"sync"
 
@@ -35,7 +36,7 @@ func Recompress(v View, c compress.Codec, level int) (View, error) {
 	if errors.Is(err, compress.ErrTooLarge) {
 		recompressingLarge.Lock()
 		defer recompressingLarge.Unlock()
-		plain, err = compress.Decompress(nil, v.Codec(), v.Payload(), holdLimit)
+		plain, err = large(v)
 	}
 	switch {
 	case errors.Is(err, compress.ErrTooLarge):
@@ -44,6 +45,24 @@ func Recompress(v View, c compress.Codec, level int) (View, error) {
 		return nil, v.corrupt(err.Error())
 	}
 	return recompressed(v, c, level, plain)
+}
+
+// large decompresses what is too much to be held while it grows: it is counted first.
+func large(v View) ([]byte, error) {
+	r, err := compress.Open(v.Codec(), v.Payload())
+	if err != nil {
+		return nil, err
+	}
+	size, err := io.Copy(io.Discard, io.LimitReader(r, holdLimit+1))
+	r.Close()
+	switch {
+	case err != nil:
+		return nil, err
+	case size > holdLimit:
+		return nil, compress.ErrTooLarge
+	}
+	// One byte more is room to come to the end in.
+	return compress.Decompress(make([]byte, 0, size+1), v.Codec(), v.Payload(), holdLimit)
 }
 
 // recompressed makes the batch of its plain bytes.
