@@ -69,6 +69,7 @@ func (c *checkpointer) Receive(ctx *kit.Context, m kit.Message) {
 		}
 		ctx.After(m.every, m)
 	case *checkpointNow:
+		c.settled = max(c.settled, c.committed()) // nothing is committed any more
 		files := []string{checkpoint.RecoveryPoints, checkpoint.LogStarts, checkpoint.HighWatermarks}
 		left := newCountdown(len(files)*len(c.dirs), m.done)
 		for _, d := range c.dirs {

@@ -164,37 +164,44 @@ func TestAMetadataLogThatIsDamagedBeforeItsEndIsRefusedAndLeftAsItIs(t *testing.
 		"its file is gone":             func(n *node) error { return n.fs.Remove(log) },
 		"its directory is gone":        func(n *node) error { return n.fs.RemoveAll(metadataDir) },
 	} {
-		t.Run(title, func(t *testing.T) {
-			n := newNode(t, 1, "replica.high.watermark.checkpoint.interval.ms=10")
-			n.start()
-			c := dial(t, n.address())
-			if err := createTopic(c, "a", nil); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := produce(c, "a", "kept"); err != nil {
-				t.Fatal(err)
-			}
-			end := n.source.Image().Offset
-			eventually(t, "it is written down how far the log has come", func() bool {
-				marks, err := checkpoint.ReadOffsets(n.fs, "/data/"+checkpoint.HighWatermarks)
-				return err == nil && marks[metadataPartition] > end
-			})
-			n.abort()
-			if err := damage(n); err != nil {
-				t.Fatal(err)
-			}
-			before, _ := read(n, log)
-			err := n.tryStart()
-			if err == nil || !strings.Contains(err.Error(), metadataDir) {
-				t.Fatalf("start: %v, want an error that names %s", err, metadataDir)
-			}
-			if after, _ := read(n, log); !bytes.Equal(after, before) {
-				t.Errorf("of %d bytes %d are left", len(before), len(after))
-			}
-			if _, err := n.fs.Stat("/data/a-0"); err != nil {
-				t.Errorf("the log of the topic: %v", err)
-			}
+		t.Run(title+" after a clean stop", func(t *testing.T) { expectLeftAsItIs(t, log, damage, true) })
+		t.Run(title+" after a kill", func(t *testing.T) { expectLeftAsItIs(t, log, damage, false) })
+	}
+}
+
+func expectLeftAsItIs(t *testing.T, log string, damage func(*node) error, clean bool) {
+	n := newNode(t, 1, "replica.high.watermark.checkpoint.interval.ms=10")
+	n.start()
+	c := dial(t, n.address())
+	if err := createTopic(c, "a", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := produce(c, "a", "kept"); err != nil {
+		t.Fatal(err)
+	}
+	if clean {
+		n.stopClean()
+	} else {
+		end := n.source.Image().Offset
+		eventually(t, "it is written down how far the log has come", func() bool {
+			marks, err := checkpoint.ReadOffsets(n.fs, "/data/"+checkpoint.HighWatermarks)
+			return err == nil && marks[metadataPartition] > end
 		})
+		n.abort()
+	}
+	if err := damage(n); err != nil {
+		t.Fatal(err)
+	}
+	before, _ := read(n, log)
+	err := n.tryStart()
+	if err == nil || !strings.Contains(err.Error(), metadataDir) {
+		t.Fatalf("start: %v, want an error that names %s", err, metadataDir)
+	}
+	if after, _ := read(n, log); !bytes.Equal(after, before) {
+		t.Errorf("of %d bytes %d are left", len(before), len(after))
+	}
+	if _, err := n.fs.Stat("/data/a-0"); err != nil {
+		t.Errorf("the log of the topic: %v", err)
 	}
 }
 

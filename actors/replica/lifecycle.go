@@ -31,8 +31,8 @@ func (a *actor) open(ctx *kit.Context) {
 	task := &disk.Task{
 		Name: "open " + h.TP.String(),
 		Do: func() (err error) {
-			aside, err := setForeignAside(h)
-			if err == nil && (aside || renewed) {
+			res.aside, err = setForeignAside(h)
+			if err == nil && (res.aside != "" || renewed) {
 				err = h.Dir.Checkpoints.Forget(h.TP)
 			}
 			if err == nil {
@@ -68,18 +68,18 @@ func syncOpened(log *partitionlog.Log) error {
 }
 
 // setForeignAside renames a directory that belongs to an earlier topic of the name, whose deletion a crash cut short, and
-// tells whether there was one.
-func setForeignAside(h *Handle) (bool, error) {
+// gives its new name; "" when there was none.
+func setForeignAside(h *Handle) (aside string, err error) {
 	fsys, dir := h.Dir.Env.FS, logDir(h)
 	id, err := checkpoint.ReadTopicID(fsys, filepath.Join(dir, checkpoint.PartitionMetadata))
 	if err != nil || id.IsZero() || id == h.TopicID {
-		return false, nil // what else is wrong is found when the log is opened
+		return "", nil // what else is wrong is found when the log is opened
 	}
 	stray := fmt.Sprintf("%s.%s-stray", dir, id.Hex())
 	if err := fsys.Rename(dir, stray); err != nil {
-		return false, err
+		return "", err
 	}
-	return true, fsys.SyncDir(filepath.Dir(dir))
+	return stray, fsys.SyncDir(filepath.Dir(dir))
 }
 
 // passing waits for its turn in a lane and then goes on to the next one, whatever became of the lane.
@@ -95,6 +95,9 @@ func (a *actor) opened(ctx *kit.Context, m *opened) {
 		return
 	}
 	a.opening = false
+	if m.aside != "" {
+		a.deps.Log.Warn("a log of another topic id was set aside", "partition", a.kept.handle.TP.String(), "now", m.aside)
+	}
 	if m.err != nil {
 		a.openFailed(ctx, m.err)
 		a.kept.tell(m.recovery, m.err)

@@ -121,6 +121,7 @@ type Maintain struct {
 
 // opened is the bulk lane's answer to opening the log.
 type opened struct {
+	aside       string // where a directory of another topic id went
 	log         *partitionlog.Log
 	err         error
 	recovery    partitionlog.Recovery
