@@ -61,7 +61,7 @@ func answers(t *testing.T, file string) []string {
 
 // otherDefaults are those that a decision gave another value than Kafka's.
 var otherDefaults = map[string]string{
-	// docs/adr/0011
+	// docs/adr/0014
 	"socket.receive.buffer.bytes": "socket.receive.buffer.bytes=-1 src=5 ro=true sens=false type=3 [socket.receive.buffer.bytes=-1/5]",
 }
 
