@@ -142,6 +142,15 @@ func (d *directory) sync() error {
 	return nil
 }
 
+// claim takes it on the caller to make the names durable that were made so far; when that fails it has to disclaim.
+func (d *directory) claim() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.unsynced.Store(false)
+}
+
+func (d *directory) disclaim() { d.unsynced.Store(true) }
+
 // move renames the directory and goes on working there.
 func (d *directory) move(path string) error {
 	d.mu.Lock()

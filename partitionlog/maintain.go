@@ -76,7 +76,6 @@ func (l *Log) maintain(nowMs int64) *Job {
 	if t == nil {
 		return nil
 	}
-	l.epochsDirty = false
 	m.underWay = true
 	return &Job{Kind: kind, task: t}
 }
@@ -91,17 +90,17 @@ func (l *Log) maintainTask() (*maintainTask, Kind) {
 	}
 	last := l.segments[len(l.segments)-1]
 	entries := last.written && last.index.unwritten() >= l.env.Index.block()
-	if ready == 0 && !entries && (!l.epochsDirty || l.creation != creationDone) {
+	if ready == 0 && !entries {
 		return nil, KindBulk
 	}
-	t := &maintainTask{dir: l.dir, epochs: l.epochs, epochsDue: l.epochsDirty, staleSnapshot: model.NoOffset}
+	t := &maintainTask{dir: l.dir, staleSnapshot: model.NoOffset}
 	if ready == 0 {
-		// Without a recovery point entries are only moved out of memory, and nothing is synced.
-		if entries {
-			t.segments = []segmentWork{{segment: last, block: last.index.block()}}
-		}
+		// Without a recovery point entries are only moved out of memory, and nothing is synced. The batches behind the
+		// point tell their leader epochs.
+		t.segments = []segmentWork{{segment: last, block: last.index.block()}}
 		return t, KindBulk
 	}
+	t.epochs, t.epochsDue, l.epochsDirty = l.epochs, l.epochsDirty, false
 	t.to = m.due[ready-1]
 	t.ready = ready
 	t.snapshots = l.snapshotsDue(m.due[:ready])

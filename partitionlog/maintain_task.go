@@ -46,20 +46,36 @@ func (t *maintainTask) run() error {
 			return err
 		}
 	}
-	if t.epochsDue {
-		if err := checkpoint.WriteEpochs(t.dir.fs, t.dir.file(checkpoint.LeaderEpochs), t.epochs); err != nil {
-			return err
-		}
+	if err := t.writeEpochs(); err != nil {
+		return err
 	}
+	if err := t.writeSnapshots(); err != nil {
+		return err
+	}
+	return t.removeStale()
+}
+
+func (t *maintainTask) writeEpochs() error {
+	if !t.epochsDue {
+		return nil
+	}
+	return checkpoint.WriteEpochs(t.dir.fs, t.dir.file(checkpoint.LeaderEpochs), t.epochs)
+}
+
+func (t *maintainTask) writeSnapshots() error {
 	for _, s := range t.snapshots {
-		if err := writeSnapshot(t.dir, s); err != nil {
+		if err := writeSnapshot(t.dir, s.file(), s.bytes, true); err != nil {
 			return err
 		}
-	}
-	if t.staleSnapshot != model.NoOffset {
-		return t.dir.remove(fileID{offset: t.staleSnapshot, suffix: suffixSnapshot})
 	}
 	return nil
+}
+
+func (t *maintainTask) removeStale() error {
+	if t.staleSnapshot == model.NoOffset {
+		return nil
+	}
+	return t.dir.remove(fileID{offset: t.staleSnapshot, suffix: suffixSnapshot})
 }
 
 func (w *segmentWork) run() error {
@@ -91,13 +107,15 @@ func syncSlot(s *slot) error {
 	return syncFile(f)
 }
 
+func (s snapshot) file() fileID { return fileID{offset: s.at, suffix: suffixSnapshot} }
+
 // writeSnapshot leaves the name unsynced: see maintainTask.
-func writeSnapshot(dir *directory, s snapshot) (err error) {
-	f, err := dir.open(fileID{offset: s.at, suffix: suffixSnapshot}, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
+func writeSnapshot(dir *directory, id fileID, content []byte, sync bool) (err error) {
+	f, err := dir.open(id, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err
 	}
-	if _, err = f.WriteAt(s.bytes, 0); err == nil {
+	if _, err = f.WriteAt(content, 0); err == nil && sync {
 		err = syncFile(f)
 	}
 	return errors.Join(err, f.Close())

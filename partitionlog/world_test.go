@@ -34,6 +34,7 @@ type world struct {
 	// recoveryPoint is what the checkpoint file says; synced is what Flushed has promised.
 	recoveryPoint, synced model.Offset
 	sequences             map[model.ProducerID]*writer
+	together              bool // recovery points are moved as those of many logs are
 	deleted               bool // records were deleted, so that old producers may be forgotten
 }
 
@@ -55,7 +56,7 @@ const worldDir = "/data/t-0"
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		t: t, random: rand.New(rand.NewPCG(seed, 1)), fs: vfs.NewCrashFS(seed, clock.NewManual(time.Unix(1_700_000_000, 0))),
-		nowMs: 1_700_000_000_000, sequences: map[model.ProducerID]*writer{},
+		nowMs: 1_700_000_000_000, sequences: map[model.ProducerID]*writer{}, together: seed%2 == 1,
 	}
 	w.cfg = testConfig()
 	w.cfg.SegmentBytes, w.cfg.IndexIntervalBytes = int64(4000+w.random.IntN(8000)), int64(w.random.IntN(1200))
@@ -258,13 +259,21 @@ func (w *world) runOther() bool {
 }
 
 func (w *world) run(j *Job) bool {
-	err := j.Run()
+	err := w.outcome(j)
 	w.log.Done(j, err)
 	if err != nil && !errors.Is(err, vfs.ErrPowerOff) {
 		w.t.Fatal(err)
 	}
 	w.synced = max(w.synced, w.log.Flushed())
 	return err == nil
+}
+
+func (w *world) outcome(j *Job) error {
+	if w.together && j.Groups() {
+		errs, _ := runTogether(w.fs, worldDir, []*Job{j})
+		return errs[0]
+	}
+	return j.Run()
 }
 
 func (w *world) drain() bool {

@@ -49,14 +49,15 @@ func (d *Dir) Props(k Kind) kit.Props {
 	}
 }
 
-// lane runs what it is sent, in order. Only the append lane collects: the writes of one mailbox swap go out together,
-// or before another message that stands behind them.
+// lane runs what it is sent, in order, but collects two kinds: the writes of one mailbox swap go out together, or before
+// another message that stands behind them, and the recovery points that it asks for are moved after all else.
 type lane struct {
 	dir     *Dir
 	onFence kit.Ref
 
 	waiting []*Appends
 	jobs    []*partitionlog.Job // of waiting, in order; reused
+	group   []*Run              // recovery points to be moved together
 	warmBuf []byte
 }
 
@@ -71,6 +72,11 @@ func (l *lane) Receive(ctx *kit.Context, m kit.Message) {
 		l.jobs = append(l.jobs, m.Jobs...)
 		ctx.Link(m)
 	case *Run:
+		if m.Job.Groups() {
+			l.group = append(l.group, m)
+			ctx.Link(m)
+			return
+		}
 		ctx.Send(m.Owner, l.run(ctx, m))
 	case *Task:
 		m.Done(l.guard(m.Do))
@@ -88,8 +94,45 @@ func (l *lane) run(ctx *kit.Context, m *Run) *Finished {
 	return &Finished{Jobs: []*partitionlog.Job{m.Job}, Errs: []error{err}, Incarnation: m.Incarnation}
 }
 
-// EndBatch writes what one mailbox swap brought.
-func (l *lane) EndBatch(ctx *kit.Context) { l.write(ctx) }
+// EndBatch writes what one mailbox swap brought, and moves the recovery points that it asked for.
+func (l *lane) EndBatch(ctx *kit.Context) {
+	l.write(ctx)
+	l.runGroup(ctx)
+}
+
+func (l *lane) runGroup(ctx *kit.Context) {
+	if len(l.group) == 0 {
+		return
+	}
+	jobs := make([]*partitionlog.Job, len(l.group))
+	for i, m := range l.group {
+		jobs[i] = m.Job
+	}
+	var errs []error
+	if l.dir.Err() != nil {
+		errs = fenced(len(jobs))
+	} else {
+		began := ctx.Now()
+		errs = partitionlog.RunGroup(l.dir.Env.FS, l.dir.Path, jobs)
+		l.dir.Flushes.Observe(ctx.Now().Sub(began))
+		for _, err := range errs {
+			l.judge(err)
+		}
+	}
+	for i, m := range l.group {
+		ctx.SendFor(m, m.Owner, &Finished{Jobs: jobs[i : i+1 : i+1], Errs: errs[i : i+1 : i+1], Incarnation: m.Incarnation})
+	}
+	clear(l.group)
+	l.group = l.group[:0]
+}
+
+func fenced(n int) []error {
+	errs := make([]error, n)
+	for i := range errs {
+		errs[i] = ErrFenced
+	}
+	return errs
+}
 
 // write writes what was collected and answers each owner.
 func (l *lane) write(ctx *kit.Context) {
@@ -98,10 +141,7 @@ func (l *lane) write(ctx *kit.Context) {
 	}
 	var errs []error
 	if err := l.dir.Err(); err != nil {
-		errs = make([]error, len(l.jobs))
-		for i := range errs {
-			errs[i] = ErrFenced
-		}
+		errs = fenced(len(l.jobs))
 	} else {
 		began := ctx.Now()
 		errs = partitionlog.RunAppends(l.jobs)
@@ -126,6 +166,9 @@ func (l *lane) write(ctx *kit.Context) {
 func (l *lane) Crashed(err error) {
 	for _, a := range l.waiting {
 		a.Fail(err)
+	}
+	for _, m := range l.group {
+		m.Fail(err)
 	}
 }
 

@@ -51,6 +51,7 @@ const (
 	OpTrunc   Op = "truncate"
 	OpSync    Op = "sync"
 	OpSyncDir Op = "syncdir"
+	OpSyncAll Op = "syncall"
 	OpRename  Op = "rename"
 	OpRemove  Op = "remove"
 	OpMkdir   Op = "mkdir"
@@ -312,6 +313,18 @@ func (c *CrashFS) Stat(name string) (fs.FileInfo, error) {
 		return nil, err
 	}
 	return n.info(filepath.Base(name)), nil
+}
+
+// SyncAll is FS's.
+func (c *CrashFS) SyncAll(dir string) error {
+	fault := c.begin(Call{Op: OpSyncAll, Name: dir})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if fault.Err != nil {
+		return &fs.PathError{Op: "syncfs", Path: dir, Err: fault.Err}
+	}
+	c.root.syncAll()
+	return nil
 }
 
 // SyncDir is FS's.

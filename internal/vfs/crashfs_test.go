@@ -42,6 +42,24 @@ func TestWhatWasSyncedSurvivesAPowerCut(t *testing.T) {
 	})
 }
 
+func TestASyncOfAllCoversBytesAndNamesInEveryDirectory(t *testing.T) {
+	crashed(t, func(c *CrashFS) {
+		must(t, c.MkdirAll("/d/e", 0))
+		write(t, c, "/d/e/a", "hello", 0)
+		write(t, c, "/old", "moved", 0)
+		must(t, c.Rename("/old", "/d/new"))
+		must(t, c.SyncAll("/d"))
+		write(t, c, "/d/e/a", " world", 5)
+	}, func(c *CrashFS) {
+		if got := content(t, c, "/d/e/a"); !bytes.HasPrefix(got, []byte("hello")) {
+			t.Fatalf("left %q", got)
+		}
+		if got := content(t, c, "/d/new"); string(got) != "moved" {
+			t.Fatalf("the renamed file holds %q", got)
+		}
+	})
+}
+
 func TestUnsyncedWritesSurviveAsATornPrefixOrWithHoles(t *testing.T) {
 	lengths := map[int]bool{}
 	holes := 0

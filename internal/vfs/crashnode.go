@@ -97,6 +97,15 @@ func (n *crashNode) sync() {
 	n.edits = nil
 }
 
+// syncAll makes this node and all below durable. What was removed or renamed away is not below any more.
+func (n *crashNode) syncAll() {
+	n.sync()
+	n.syncNames(len(n.changes))
+	for _, child := range n.names {
+		child.syncAll()
+	}
+}
+
 // crash leaves what the disk has, in this node and below.
 func (n *crashNode) crash(r *rand.Rand) {
 	if n.names == nil {

@@ -3,6 +3,8 @@ package vfs
 import (
 	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -88,6 +90,18 @@ func (f *osFile) Sync() error {
 }
 
 // Allocate keeps the size, which readers and recovery go by; Kafka's preallocation shows as zeros at the end of a file.
+// syncAll waits for the disk and reports writes that were lost (Linux 5.8 and later).
+func syncAll(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	if err = unix.Syncfs(int(d.Fd())); err != nil {
+		err = &fs.PathError{Op: "syncfs", Path: dir, Err: err}
+	}
+	return errors.Join(err, d.Close())
+}
+
 func (f *osFile) Allocate(size int64) error {
 	err := unix.Fallocate(int(f.fd), unix.FALLOC_FL_KEEP_SIZE, 0, size)
 	if err == nil || errors.Is(err, unix.EOPNOTSUPP) {

@@ -2,7 +2,10 @@
 
 package vfs
 
-import "io"
+import (
+	"errors"
+	"io"
+)
 
 func (f *osFile) WriteVectorAt(bufs [][]byte, off int64) (int64, error) {
 	var done int64
@@ -24,6 +27,8 @@ func (f *osFile) ReadAtCached(p []byte, off int64) (int, bool, error) {
 	n, err := f.ReadAt(p, off)
 	return n, true, err
 }
+
+func syncAll(string) error { return errors.ErrUnsupported }
 
 func (f *osFile) Sync() error { return f.File.Sync() }
 

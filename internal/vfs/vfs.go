@@ -25,6 +25,9 @@ type FS interface {
 	Stat(name string) (fs.FileInfo, error)
 	// SyncDir makes the names in dir durable.
 	SyncDir(dir string) error
+	// SyncAll makes durable what was written and named before on the file system that holds dir, other programs' too;
+	// errors.ErrUnsupported where the machine has no such call.
+	SyncAll(dir string) error
 	// Lock takes an exclusive lock on a file, which it creates, or fails at once with ErrLocked. The lock ends with
 	// the process or with Close.
 	Lock(name string) (io.Closer, error)

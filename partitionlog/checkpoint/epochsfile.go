@@ -28,6 +28,15 @@ func WriteEpochs(fsys vfs.FS, name string, e Epochs) error {
 	return Replace(fsys, name, appendEpochs(nil, e))
 }
 
+// PrepareEpochs and PlaceEpochs are WriteEpochs for a caller that syncs the whole file system between the two, and again
+// before anything relies on the file.
+func PrepareEpochs(fsys vfs.FS, name string, e Epochs) error {
+	return writeNew(fsys, name+suffixNew, appendEpochs(nil, e), false)
+}
+
+// PlaceEpochs puts what was prepared in the file's place.
+func PlaceEpochs(fsys vfs.FS, name string) error { return fsys.Rename(name+suffixNew, name) }
+
 // parseEpochs holds the file to the invariants of Epochs: End would answer nonsense to a follower otherwise, and it
 // would truncate what it should keep.
 func parseEpochs(name string, data []byte) (Epochs, error) {

@@ -40,8 +40,8 @@ const maxSize = 64 << 20
 // synced, renamed over it, and the directory is synced. After an error the old file is still there, or the new one. One
 // file is replaced by one caller at a time.
 func Replace(fsys vfs.FS, name string, data []byte) error {
-	tmp := name + ".tmp"
-	if err := writeNew(fsys, tmp, data); err != nil {
+	tmp := name + suffixNew
+	if err := writeNew(fsys, tmp, data, true); err != nil {
 		return err
 	}
 	if err := fsys.Rename(tmp, name); err != nil {
@@ -50,13 +50,15 @@ func Replace(fsys vfs.FS, name string, data []byte) error {
 	return fsys.SyncDir(filepath.Dir(name))
 }
 
-func writeNew(fsys vfs.FS, name string, data []byte) (err error) {
+const suffixNew = ".tmp"
+
+func writeNew(fsys vfs.FS, name string, data []byte, sync bool) (err error) {
 	f, err := fsys.Open(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if _, err := f.WriteAt(data, 0); err != nil {
+	if _, err := f.WriteAt(data, 0); err != nil || !sync {
 		return err
 	}
 	return f.Sync()
