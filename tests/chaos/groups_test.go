@@ -4,10 +4,13 @@ package chaos
 
 import (
 	"fmt"
-	"slices"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
+	"troupe/actors/coordinator"
 	"troupe/tests/node"
 )
 
@@ -51,30 +54,39 @@ func TestAKillInTheMiddleOfARebalanceHangsNobody(t *testing.T) {
 	readers.Verify()
 }
 
+// Twenty consumers commit while the coordinators of their groups panic in turns, ten times a round, and now and then the
+// supervisor of all of them. A coordinator that panics too often is given up for some seconds: its group waits.
 func TestPanicsOfCoordinatorsAreNotNoticedByGroups(t *testing.T) {
-	broker := node.Start(t, node.Options{Set: append([]string{"test.panics=true"}, groupSettings...)})
+	const many, each = 10, 2
+	chance := dice(t)
+	broker := node.Start(t, node.Options{Set: []string{"test.panics=true", "group.initial.rebalance.delay.ms=0"}})
 	load := Start(t, broker.Bootstrap, 1, nil)
 	var groups []*Readers
-	for i := range 4 {
-		groups = append(groups, ReadInGroup(t, load, fmt.Sprint("g", i), 2))
+	for i := range many {
+		groups = append(groups, ReadInGroup(t, load, fmt.Sprint("g", i), each))
 	}
 	for _, g := range groups {
-		g.Await(10)
+		g.AwaitCommits(1)
 	}
-	for _, kind := range []string{"group", "groups", "group"} {
-		var named []string
-		for _, a := range tree(t, broker.Admin) {
-			if a.Kind == kind {
-				panicNext(t, broker.Admin, a.Name)
-				named = append(named, a.Name)
-			}
+	var coordinators []string
+	for _, g := range groups {
+		coordinators = append(coordinators, fmt.Sprint("groups/", coordinator.PartitionFor(g.group, 50)))
+	}
+	for i := range many * rounds(t) {
+		name, g := coordinators[i%many], groups[i%many]
+		if chance.IntN(20) == 0 {
+			name = "groups"
 		}
-		for _, g := range groups {
-			g.Await(100)
+		panicNext(t, broker.Admin, name)
+		if chance.IntN(2) == 0 { // else the next one panics while this one loads
+			g.AwaitCommits(2)
 		}
-		if kind == "group" && !slices.ContainsFunc(named, func(name string) bool { return restarts(t, broker.Admin, name) > 0 }) {
-			t.Errorf("none of %v was restarted", named)
-		}
+	}
+	for _, g := range groups {
+		g.AwaitCommits(10)
+	}
+	if n := restartsOf(t, broker.Admin, "group"); n < many {
+		t.Errorf("coordinators were restarted %d times: nothing is tested", n)
 	}
 	load.Stop()
 	load.Verify()
@@ -84,4 +96,25 @@ func TestPanicsOfCoordinatorsAreNotNoticedByGroups(t *testing.T) {
 	if !broker.Running() {
 		t.Error("the broker ended")
 	}
+}
+
+// restartsOf counts the restarts of all actors of a kind, also of those that are gone.
+func restartsOf(t *testing.T, admin, kind string) (n int) {
+	t.Helper()
+	resp, err := http.Get("http://" + admin + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if _, err := fmt.Sscanf(line, `troupe_actor_restarts_total{kind="`+kind+`"} %d`, &n); err == nil {
+			return n
+		}
+	}
+	t.Fatalf("no metric counts the restarts of %s", kind)
+	return 0
 }

@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -10,22 +11,25 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/tests/node"
 )
 
 // Readers are the consumers of one group that read a load's topic and commit what they have read.
 //
-// Invariants, of which Watch and Verify tell:
-//  1. Every acknowledged record is read at least once.
-//  2. The offset that the group committed for a partition never goes back, nor beyond what was read.
+// Invariants:
+//  1. Every acknowledged record is read at least once (Verify). A member commits what it was given and nothing more, so
+//     one that was skipped by a commit would never be read.
+//  2. The offset that the group committed for a partition never goes back, is never below one that was acknowledged, and
+//     is not beyond what was read (watch, Verify).
 type Readers struct {
 	t     testing.TB
 	load  *Load
 	group string
 	ctx   context.Context // of the consumers
 	stop  context.CancelFunc
-	done  sync.WaitGroup
+	done  sync.WaitGroup // consumers and the watch
 
 	mu   sync.Mutex
 	seen map[place]int
@@ -33,6 +37,8 @@ type Readers struct {
 	next map[int32]int64
 	// committed is the highest offset that a commit was acknowledged for.
 	committed map[int32]int64
+	commits   int // acknowledged
+	looks     int // of watch, that were answered
 }
 
 // ReadInGroup starts consumers; they go on until Verify.
@@ -43,14 +49,63 @@ func ReadInGroup(t testing.TB, load *Load, group string, consumers int) *Readers
 	for range consumers {
 		r.Join()
 	}
+	r.done.Go(r.watch)
 	return r
+}
+
+// deliberate is a leader that takes its time, so that CompletingRebalance lasts long enough to be hit.
+type deliberate struct{ kgo.GroupBalancer }
+
+// MemberBalancer is what a leader makes its assignment with.
+func (d deliberate) MemberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.GroupMemberBalancer, map[string]struct{}, error) {
+	after(30 * time.Millisecond)
+	return d.GroupBalancer.MemberBalancer(members)
+}
+
+// watch looks at what the group has committed, over and over.
+func (r *Readers) watch() {
+	admin := kadm.NewClient(r.load.client())
+	before := map[int32]int64{}
+	for again := time.NewTicker(50 * time.Millisecond); ; <-again.C {
+		if r.ctx.Err() != nil {
+			again.Stop()
+			return
+		}
+		least := r.acknowledged()
+		offsets, err := admin.FetchOffsets(r.ctx, r.group)
+		if err != nil || offsets.Error() != nil {
+			continue // the broker is away, or looks for its coordinators
+		}
+		now := offsets[r.load.topic]
+		for partition, last := range before {
+			least[partition] = max(least[partition], last)
+		}
+		for partition, want := range least {
+			if got, there := now[partition]; !there || got.At < want {
+				r.t.Errorf("group %s, partition %d: %d was committed, %d is told (%v)", r.group, partition, want, got.At, there)
+			}
+		}
+		for partition, o := range now {
+			before[partition] = o.At
+		}
+		r.mu.Lock()
+		r.looks++
+		r.mu.Unlock()
+	}
+}
+
+// acknowledged gives what the consumers know to be committed.
+func (r *Readers) acknowledged() map[int32]int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.committed)
 }
 
 // Join adds a consumer, until leave is called or the readers stop.
 func (r *Readers) Join() (leave func()) {
 	client := r.load.client(kgo.ConsumerGroup(r.group), kgo.ConsumeTopics(r.load.topic), kgo.DisableAutoCommit(),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.SessionTimeout(6*time.Second), kgo.HeartbeatInterval(200*time.Millisecond),
-		kgo.RetryBackoffFn(func(int) time.Duration { return 20 * time.Millisecond }), kgo.BlockRebalanceOnPoll())
+		kgo.RetryBackoffFn(func(int) time.Duration { return 20 * time.Millisecond }), kgo.BlockRebalanceOnPoll(), kgo.Balancers(deliberate{kgo.CooperativeStickyBalancer()}))
 	ctx, leave := context.WithCancel(r.ctx)
 	r.done.Add(1)
 	go r.read(ctx, client)
@@ -87,6 +142,7 @@ func (r *Readers) commit(ctx context.Context, client *kgo.Client) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.commits++
 	for partition, o := range offsets[r.load.topic] {
 		r.committed[partition] = max(r.committed[partition], o.Offset)
 	}
@@ -99,14 +155,32 @@ func (r *Readers) Read() int {
 	return len(r.seen)
 }
 
+// Commits tells how many commits were acknowledged so far.
+func (r *Readers) Commits() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.commits
+}
+
 // Await waits until n more records are read.
 func (r *Readers) Await(n int) {
 	r.t.Helper()
-	goal := r.Read() + n
+	r.await("records are read", n, r.Read)
+}
+
+// AwaitCommits waits until n more commits are acknowledged.
+func (r *Readers) AwaitCommits(n int) {
+	r.t.Helper()
+	r.await("commits are acknowledged", n, r.Commits)
+}
+
+func (r *Readers) await(what string, more int, count func() int) {
+	r.t.Helper()
+	goal := count() + more
 	deadline := time.Now().Add(patience)
-	for r.Read() < goal {
+	for count() < goal {
 		if time.Now().After(deadline) {
-			r.t.Fatalf("%d records are read, %d are awaited", r.Read(), goal)
+			r.t.Fatalf("group %s: %d %s, %d are awaited", r.group, count(), what, goal)
 		}
 		after(10 * time.Millisecond)
 	}
@@ -130,10 +204,10 @@ func (r *Readers) Verify() {
 			r.t.Errorf("partition %d: %d is stored, but only what is before %d was read", partition, got, r.next[partition])
 		}
 	}
-	if len(r.committed) == 0 {
-		r.t.Error("nothing was committed")
+	if len(r.committed) == 0 || r.looks == 0 {
+		r.t.Errorf("%d commits, looked at %d times: nothing is tested", r.commits, r.looks)
 	}
-	r.t.Logf("%d records read, committed %v", len(r.seen), r.committed)
+	r.t.Logf("group %s: %d records read, %d commits up to %v, looked at %d times", r.group, len(r.seen), r.commits, r.committed, r.looks)
 }
 
 // unread counts the records that were acknowledged and not read.

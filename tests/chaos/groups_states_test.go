@@ -1,0 +1,82 @@
+//go:build unix
+
+package chaos
+
+import (
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/tests/node"
+	"troupe/tests/wire"
+)
+
+// stateAims are the states that a group is killed in, each with what brings it there.
+var stateAims = []struct {
+	state string
+	// toward changes the membership; undo makes up for it after the restart.
+	toward func(r *Readers, members []func()) (undo func())
+}{
+	{"Stable", func(*Readers, []func()) func() { return func() {} }},
+	{"PreparingRebalance", oneMore},
+	{"CompletingRebalance", oneMore},
+	{"Empty", allLeave},
+}
+
+func oneMore(r *Readers, _ []func()) func() { return r.Join() }
+
+func allLeave(r *Readers, members []func()) func() {
+	for _, leave := range members {
+		leave()
+	}
+	return func() {
+		for i := range members {
+			members[i] = r.Join()
+		}
+	}
+}
+
+// The broker is killed as soon as it says that the group is in the state; the members find it again, and go on.
+func TestAKillInAnyStateOfAGroupHangsNobody(t *testing.T) {
+	for _, aim := range stateAims {
+		t.Run(aim.state, func(t *testing.T) {
+			broker := node.Start(t, node.Options{Set: groupSettings})
+			load := Start(t, broker.Bootstrap, 1, nil)
+			readers := ReadInGroup(t, load, "g", 0)
+			members := []func(){readers.Join(), readers.Join()}
+			for range rounds(t) {
+				readers.AwaitCommits(5)
+				undo := aim.toward(readers, members)
+				awaitState(t, broker.Bootstrap, "g", aim.state)
+				broker.Kill()
+				broker.Restart()
+				if aim.state == "Empty" {
+					undo()
+					readers.AwaitCommits(5)
+					continue
+				}
+				readers.AwaitCommits(5)
+				undo()
+			}
+			load.Stop()
+			load.Verify()
+			readers.Verify()
+		})
+	}
+}
+
+// awaitState asks without a pause: a state may last some milliseconds.
+func awaitState(t *testing.T, address, group, state string) {
+	t.Helper()
+	conn := wire.Dial(t, address)
+	req := kmsg.NewPtrDescribeGroupsRequest()
+	req.Groups = []string{group}
+	wire.Versioned(req, 5)
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		if wire.On[*kmsg.DescribeGroupsResponse](conn, req).Groups[0].State == state {
+			return
+		}
+	}
+	t.Fatalf("group %s does not come to %s", group, state)
+}
