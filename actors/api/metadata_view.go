@@ -143,11 +143,11 @@ func (n *Node) leaderCode(img *image.Image, c *Client, p *image.Partition) kerr.
 	return kerr.None
 }
 
-// offline lists the replicas whose broker is not there to serve them.
+// offline lists the replicas that cannot be served: their broker is not there, or the directory they lie in has failed.
 func (n *Node) offline(img *image.Image, p *image.Partition) []int32 {
 	var out []int32
 	for _, id := range p.Replicas {
-		if b, ok := img.Broker(id); !ok || b.Fenced {
+		if b, ok := img.Broker(id); !ok || b.Fenced || !b.HasOnline(p) {
 			out = append(out, int32(id))
 		}
 	}

@@ -168,6 +168,68 @@ func TestAnErrorOfTheDeviceFencesTheDirectory(t *testing.T) {
 	}
 }
 
+func TestAFailedDirectoryIsToldToTheControllerAndToClients(t *testing.T) {
+	n := newNode(t, 1, "log.dirs=/data,/more", "metadata.log.dir=/more")
+	n.start()
+	c := dial(t, n.address())
+	for _, topic := range []string{"a", "b"} {
+		if err := createTopic(c, topic, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if dirOf(n, "a") != "/data" || dirOf(n, "b") != "/more" {
+		t.Fatalf("a lies in %s and b in %s: the test counts on one in each", dirOf(n, "a"), dirOf(n, "b"))
+	}
+	fails(n, vfs.Fault{Err: syscall.EIO}, writesOf("a"))
+	if _, err := produce(c, "a", "lost"); !errors.Is(err, kerr.KafkaStorageError) {
+		t.Fatalf("produce: %v, want KAFKA_STORAGE_ERROR", err)
+	}
+	fails(n, vfs.Fault{}, func(vfs.Call) bool { return false })
+
+	eventually(t, "the partition in the failed directory has no leader and an offline replica", func() bool {
+		p := partitionOf(t, c, "a")
+		return p.Leader == -1 && kerr.Code(p.ErrorCode) == kerr.LeaderNotAvailable && fmt.Sprint(p.OfflineReplicas) == "[1]"
+	})
+	if p := partitionOf(t, c, "b"); p.Leader != 1 || p.ErrorCode != 0 || len(p.OfflineReplicas) != 0 {
+		t.Errorf("beside the failed directory: leader %d, code %d, offline %v", p.Leader, p.ErrorCode, p.OfflineReplicas)
+	}
+	dirs := kmsg.NewPtrDescribeLogDirsRequest()
+	dirs.Version = 4
+	resp, err := c.call(dirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := map[string]kerr.Code{}
+	for _, d := range resp.(*kmsg.DescribeLogDirsResponse).Dirs {
+		codes[d.Dir] = kerr.Code(d.ErrorCode)
+	}
+	if codes["/data"] != kerr.KafkaStorageError || codes["/more"] != kerr.None {
+		t.Errorf("the log directories are described with %v", codes)
+	}
+	if b, _ := n.source.Image().Broker(1); len(b.LogDirs) != 1 {
+		t.Errorf("the registration has %d directories, want the one that is left", len(b.LogDirs))
+	}
+
+	// A start with a disk that works again registers both, and the partition is led as before.
+	n.abort()
+	n.start()
+	if p := partitionOf(t, dial(t, n.address()), "a"); p.Leader != 1 || len(p.OfflineReplicas) != 0 {
+		t.Errorf("after a restart: leader %d, offline %v", p.Leader, p.OfflineReplicas)
+	}
+}
+
+func partitionOf(t *testing.T, c *client, topic string) kmsg.MetadataResponseTopicPartition {
+	t.Helper()
+	req := kmsg.NewPtrMetadataRequest()
+	req.Version = 12
+	req.Topics = []kmsg.MetadataRequestTopic{{Topic: &topic}}
+	resp, err := c.call(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.(*kmsg.MetadataResponse).Topics[0].Partitions[0]
+}
+
 func dirOf(n *node, topic string) string {
 	for _, h := range n.replicas.All() {
 		if h.TP.Topic == topic {

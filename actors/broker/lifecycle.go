@@ -33,6 +33,7 @@ type lifecycle struct {
 	request    *kmsg.BrokerRegistrationRequest
 	controller kit.Ref
 	source     *metadata.Source
+	placement  *placement
 	every      time.Duration // broker.heartbeat.interval.ms
 	within     time.Duration // initial.broker.registration.timeout.ms
 	log        *slog.Logger
@@ -57,6 +58,8 @@ type (
 	}
 	// leave asks for a controlled shutdown: leaderships move away first.
 	leave struct{ done func() }
+	// directoryFailed is told of a log directory that went offline: the controller hears of it at once.
+	directoryFailed struct{}
 )
 
 func (*heartbeatDue) MessageKind() string        { return "lifecycle.heartbeat-due" }
@@ -64,6 +67,7 @@ func (*registrationOverdue) MessageKind() string { return "lifecycle.registratio
 func (*registration) MessageKind() string        { return "lifecycle.registration" }
 func (*heartbeat) MessageKind() string           { return "lifecycle.heartbeat" }
 func (*leave) MessageKind() string               { return "lifecycle.leave" }
+func (*directoryFailed) MessageKind() string     { return "lifecycle.directory-failed" }
 
 // Fail lets the shutdown go on without the controller.
 func (m *leave) Fail(error) { m.done() }
@@ -96,6 +100,12 @@ func (l *lifecycle) Receive(ctx *kit.Context, m kit.Message) {
 	case *leave:
 		l.stopping = m
 		l.beat(ctx)
+	case *directoryFailed:
+		if l.registered {
+			l.beat(ctx)
+		}
+	case *placed:
+		l.placement.asking = false
 	}
 }
 
@@ -139,14 +149,17 @@ func (l *lifecycle) onRegistration(ctx *kit.Context, resp *kmsg.BrokerRegistrati
 	l.beat(ctx)
 }
 
-// beat tells the controller that this broker lives, how far its metadata is (KIP-631), and whether it wants to stop. The
-// controller unfences it when it has caught up.
+// beat tells the controller that this broker lives, how far its metadata is (KIP-631), which of its directories failed
+// (KIP-858), and whether it wants to stop. The controller unfences it when it has caught up. Where replicas lie is told
+// first: a directory that fails is judged by what is known to lie in it.
 func (l *lifecycle) beat(ctx *kit.Context) {
+	l.place(ctx)
 	req := kmsg.NewPtrBrokerHeartbeatRequest()
 	req.Version = 1
 	req.BrokerID, req.BrokerEpoch = int32(l.state.id), int64(l.state.epoch())
 	req.CurrentMetadataOffset = int64(l.source.Image().Offset)
 	req.WantShutdown = l.stopping != nil
+	req.OfflineLogDirs = l.placement.failed()
 	self, leaving := ctx.Self(), req.WantShutdown
 	ctx.Send(l.controller, &controller.Request{Body: req, Done: func(resp kmsg.Response) {
 		self.Send(&heartbeat{resp.(*kmsg.BrokerHeartbeatResponse), leaving})

@@ -185,7 +185,8 @@ func (b *Broker) spawnLifecycle(serving func()) {
 	b.refs.lifecycle = b.system.Spawn("lifecycle", kit.Props{Kind: "lifecycle", New: func() kit.Behavior {
 		return &lifecycle{
 			state: b.lifecycle, request: registration, controller: b.refs.controller, source: b.source,
-			every: b.cfg.Membership.Heartbeat, within: b.cfg.Membership.RegistrationTimeout, log: b.log, serving: serving, fatal: b.fail,
+			placement: &placement{dirs: b.dirs, replicas: b.replicas},
+			every:     b.cfg.Membership.Heartbeat, within: b.cfg.Membership.RegistrationTimeout, log: b.log, serving: serving, fatal: b.fail,
 		}
 	}})
 	b.refs.producerIDs = b.system.Spawn("producer-ids", kit.Props{Kind: "producer-ids", New: func() kit.Behavior {

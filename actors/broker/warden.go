@@ -25,6 +25,7 @@ func (w *warden) Receive(_ *kit.Context, m kit.Message) {
 	}
 	for _, d := range b.dirs {
 		if d.Err() == nil {
+			b.refs.lifecycle.Send(&directoryFailed{})
 			return
 		}
 	}

@@ -11,16 +11,6 @@ import (
 	"troupe/internal/model"
 )
 
-// Reserved directory ids (KIP-858).
-var (
-	// directoryUnassigned says that the broker has not told yet which of its directories holds the replica.
-	directoryUnassigned = model.DirectoryID{}
-	// directoryLost says that no one knows a directory of that replica that is online.
-	directoryLost = model.DirectoryID{15: 1}
-	// directoryMigrating says that the partition comes from a time without directory ids.
-	directoryMigrating = model.DirectoryID{15: 2}
-)
-
 // openDirectories gives the directories that take new replicas: all that are not cordoned (KIP-1066).
 func openDirectories(b *image.Broker) []model.DirectoryID {
 	return slices.DeleteFunc(slices.Clone(b.LogDirs), func(dir model.DirectoryID) bool { return slices.Contains(b.CordonedLogDirs, dir) })
@@ -30,34 +20,22 @@ func openDirectories(b *image.Broker) []model.DirectoryID {
 func (m *Machine) directoryOf(id model.BrokerID) model.DirectoryID {
 	b, ok := m.current.Broker(id)
 	if !ok {
-		return directoryUnassigned
+		return model.DirectoryUnassigned
 	}
 	if dirs := openDirectories(b); len(dirs) == 1 {
 		return dirs[0]
 	}
-	return directoryUnassigned
+	return model.DirectoryUnassigned
 }
 
-// leadable adds to live that the replica's directory is online. A broker that has not told where the replica lies is
-// taken at its word that it lives.
+// leadable adds to live that the replica's directory is online.
 func (m *Machine) leadable(p *image.Partition, live func(model.BrokerID) bool) func(model.BrokerID) bool {
 	return func(id model.BrokerID) bool {
 		if !live(id) {
 			return false
 		}
 		b, ok := m.current.Broker(id)
-		i := slices.Index(p.Replicas, id)
-		if !ok || i < 0 || i >= len(p.Directories) {
-			return true
-		}
-		switch dir := p.Directories[i]; dir {
-		case directoryUnassigned, directoryMigrating:
-			return true
-		case directoryLost:
-			return false
-		default:
-			return len(b.LogDirs) == 0 || slices.Contains(b.LogDirs, dir)
-		}
+		return !ok || b.HasOnline(p)
 	}
 }
 
@@ -93,10 +71,7 @@ func (m *Machine) leaveDirectories(id model.BrokerID, failed func(model.Director
 			if i < 0 || i >= len(p.Directories) || !failed(p.Directories[i]) {
 				continue
 			}
-			c := m.change(t, int32(n))
-			c.isr = without(p.ISR, id)
-			c.live = m.leadable(p, func(other model.BrokerID) bool { return other != id && m.active(other) })
-			records = appendChange(records, c.record())
+			records = appendChange(records, m.leaveDirectory(t, int32(n), id))
 		}
 	}
 	return records
@@ -135,7 +110,8 @@ func (m *Machine) assignDirectories(r *kmsg.AssignReplicasToDirsRequest) outcome
 	return outcome{records, resp}
 }
 
-// assignDirectory needs no leader epoch: the replica is the same wherever it lies.
+// assignDirectory needs no leader epoch: the replica is the same wherever it lies. In a directory that has failed
+// already it leads no more and leaves the ISR: the heartbeat that told of the failure did not know that it lay there.
 func (m *Machine) assignDirectory(broker model.BrokerID, dir model.DirectoryID, id model.TopicID, n int32) (*record.PartitionChange, error) {
 	t, ok := m.current.TopicByID(id)
 	if !ok {
@@ -151,14 +127,28 @@ func (m *Machine) assignDirectory(broker model.BrokerID, dir model.DirectoryID, 
 	}
 	directories := make([]model.DirectoryID, len(p.Replicas))
 	for j := range directories {
-		directories[j] = directoryMigrating
+		directories[j] = model.DirectoryMigrating
 	}
 	copy(directories, p.Directories)
 	if directories[i] == dir {
 		return nil, nil
 	}
 	directories[i] = dir
-	change := record.NewPartitionChange(n, id)
-	change.Directories = directories
-	return change, nil
+	r := record.NewPartitionChange(n, id)
+	if b, ok := m.current.Broker(broker); ok && len(b.LogDirs) > 0 && !slices.Contains(b.LogDirs, dir) {
+		if away := m.leaveDirectory(t, n, broker); away != nil {
+			r = away
+		}
+	}
+	r.Directories = directories
+	return r, nil
+}
+
+// leaveDirectory takes one replica of a broker out of the ISR and of leadership.
+func (m *Machine) leaveDirectory(t *image.Topic, n int32, id model.BrokerID) *record.PartitionChange {
+	p := t.Partitions[n]
+	c := m.change(t, n)
+	c.isr = without(p.ISR, id)
+	c.live = m.leadable(p, func(other model.BrokerID) bool { return other != id && m.active(other) })
+	return c.record()
 }

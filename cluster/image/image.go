@@ -209,6 +209,23 @@ func (b *Broker) Endpoint(listener string) (record.Endpoint, bool) {
 	return b.Endpoints[i], true
 }
 
+// HasOnline tells whether the broker's replica of p lies in a directory that works. A broker that has not told where it
+// lies is taken at its word that it lives (KIP-858).
+func (b *Broker) HasOnline(p *Partition) bool {
+	i := slices.Index(p.Replicas, b.ID)
+	if i < 0 || i >= len(p.Directories) {
+		return true
+	}
+	switch dir := p.Directories[i]; dir {
+	case model.DirectoryUnassigned, model.DirectoryMigrating:
+		return true
+	case model.DirectoryLost:
+		return false
+	default:
+		return len(b.LogDirs) == 0 || slices.Contains(b.LogDirs, dir)
+	}
+}
+
 // Active tells whether the broker may lead: it is neither fenced nor shutting down.
 func (b *Broker) Active() bool { return !b.Fenced && !b.InControlledShutdown }
 

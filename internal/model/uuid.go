@@ -18,6 +18,16 @@ type TopicID = UUID
 // DirectoryID names one log directory (KIP-858).
 type DirectoryID = UUID
 
+// Reserved directory ids (KIP-858).
+var (
+	// DirectoryUnassigned says that the broker has not told yet which of its directories holds the replica.
+	DirectoryUnassigned = DirectoryID{}
+	// DirectoryLost says that no one knows a directory of that replica that is online.
+	DirectoryLost = DirectoryID{15: 1}
+	// DirectoryMigrating says that the partition comes from a time without directory ids.
+	DirectoryMigrating = DirectoryID{15: 2}
+)
+
 // NewUUID draws a random (version 4) UUID from r. It never returns one of Kafka's reserved values (0..99), and none
 // whose text begins with '-', which command lines would take for a flag.
 func NewUUID(r io.Reader) (UUID, error) {
