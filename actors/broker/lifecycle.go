@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"troupe/actors/controller"
 	"troupe/actors/kit"
 	"troupe/actors/metadata"
+	"troupe/cluster/record"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
 	"troupe/partitionlog/checkpoint"
@@ -31,6 +33,7 @@ func (s *lifecycleState) epoch() model.BrokerEpoch { return model.BrokerEpoch(s.
 type lifecycle struct {
 	state      *lifecycleState
 	request    *kmsg.BrokerRegistrationRequest
+	enlistment *kmsg.ControllerRegistrationRequest // nil for a node that is no voter
 	controller kit.Ref
 	source     *metadata.Source
 	placement  *placement
@@ -146,7 +149,27 @@ func (l *lifecycle) onRegistration(ctx *kit.Context, resp *kmsg.BrokerRegistrati
 	}
 	l.registered = true
 	l.state.value.Store(resp.BrokerEpoch)
+	l.enlist(ctx)
 	l.beat(ctx)
+}
+
+// enlist tells the cluster where this node's controller is reached (KIP-919), once an incarnation. Nothing waits for it:
+// it is only described to clients.
+func (l *lifecycle) enlist(ctx *kit.Context) {
+	i := l.source.Image()
+	if l.enlistment == nil || i.MetadataVersion() < record.ControllerRegistrations {
+		return
+	}
+	for c := range i.Controllers() {
+		if c.ControllerID == l.state.id && c.IncarnationID == l.enlistment.IncarnationID {
+			return
+		}
+	}
+	ctx.Send(l.controller, &controller.Request{Body: l.enlistment, Done: func(resp kmsg.Response) {
+		if code := kerr.Code(resp.(*kmsg.ControllerRegistrationResponse).ErrorCode); code != kerr.None {
+			l.log.Warn("the controller of this node is not registered", "code", code.Name())
+		}
+	}})
 }
 
 // beat tells the controller that this broker lives, how far its metadata is (KIP-631), which of its directories failed
@@ -218,6 +241,29 @@ func (b *Broker) registrationRequest() *kmsg.BrokerRegistrationRequest {
 	}
 	for _, d := range b.dirs {
 		req.LogDirs = append(req.LogDirs, d.ID)
+	}
+	return req
+}
+
+// enlistmentRequest is the registration of this node as a controller: the listeners that controllers are reached at, and
+// where none is set aside for them, the one between brokers.
+func (b *Broker) enlistmentRequest(incarnation model.UUID) *kmsg.ControllerRegistrationRequest {
+	req := kmsg.NewPtrControllerRegistrationRequest()
+	req.Version = req.MaxVersion()
+	req.ControllerID, req.IncarnationID = int32(b.cfg.NodeID), incarnation
+	apart := slices.ContainsFunc(b.sockets, func(s boundListener) bool { return s.Controller })
+	for _, s := range b.sockets {
+		if s.Controller != apart || !apart && s.Name != b.cfg.InterBroker {
+			continue
+		}
+		l := kmsg.NewControllerRegistrationRequestListener()
+		l.Name, l.Host, l.Port = s.Name, s.Advertised.Host, s.Advertised.Port
+		req.Listeners = append(req.Listeners, l)
+	}
+	for _, f := range controller.SupportedFeatures {
+		r := kmsg.NewControllerRegistrationRequestFeature()
+		r.Name, r.MinSupportedVersion, r.MaxSupportedVersion = f.Name, f.MinSupportedVersion, f.MaxSupportedVersion
+		req.Features = append(req.Features, r)
 	}
 	return req
 }

@@ -184,7 +184,7 @@ func (b *Broker) spawnLifecycle(serving func()) {
 	registration := b.registrationRequest()
 	b.refs.lifecycle = b.system.Spawn("lifecycle", kit.Props{Kind: "lifecycle", New: func() kit.Behavior {
 		return &lifecycle{
-			state: b.lifecycle, request: registration, controller: b.refs.controller, source: b.source,
+			state: b.lifecycle, request: registration, enlistment: b.enlistmentRequest(registration.IncarnationID), controller: b.refs.controller, source: b.source,
 			placement: &placement{dirs: b.dirs, replicas: b.replicas},
 			every:     b.cfg.Membership.Heartbeat, within: b.cfg.Membership.RegistrationTimeout, log: b.log, serving: serving, fatal: b.fail,
 		}

@@ -72,6 +72,7 @@ var classes = map[string]string{
 	"broker-api-versions": "org.apache.kafka.tools.BrokerApiVersionsCommand",
 	"cluster":             "org.apache.kafka.tools.ClusterTool",
 	"features":            "org.apache.kafka.tools.FeatureCommand",
+	"metadata-quorum":     "org.apache.kafka.tools.MetadataQuorumCommand",
 	"dump-log":            "org.apache.kafka.tools.DumpLogSegments",
 }
 
