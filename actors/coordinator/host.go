@@ -9,6 +9,7 @@ import (
 
 	"troupe/actors/kit"
 	"troupe/actors/replica"
+	"troupe/cluster/image"
 	"troupe/codec/compress"
 	"troupe/codec/kerr"
 )
@@ -34,6 +35,9 @@ type Deps struct {
 type host struct {
 	deps *Deps
 	kept map[int32]*led
+	// image is the newest that the metadata actor brought, which does so before the orders that it leads to. It outlives
+	// the instances too.
+	image **image.Image
 }
 
 // led is a partition that this broker leads, or led until its actor has ended. It outlives the instances of the host.
@@ -55,8 +59,8 @@ const (
 
 // NewHost makes the supervisor of a topic's coordinators; it takes Lead and Resign.
 func NewHost(d *Deps) kit.Props {
-	all := map[int32]*led{}
-	return kit.Props{Kind: d.Kind + "s", New: func() kit.Behavior { return &host{deps: d, kept: all} }}
+	all, newest := map[int32]*led{}, image.Empty("")
+	return kit.Props{Kind: d.Kind + "s", New: func() kit.Behavior { return &host{deps: d, kept: all, image: &newest} }}
 }
 
 // Start takes the partitions up again after a panic, which has stopped their actors.
@@ -80,7 +84,8 @@ func (h *host) Receive(ctx *kit.Context, m kit.Message) {
 		if l := h.kept[m.Partition]; l != nil && l.order != nil && l.handle.TopicID == m.TopicID {
 			h.resign(ctx, m.Partition, l)
 		}
-	case *TopicsDeleted:
+	case *Metadata:
+		*h.image = m.Image
 		for _, l := range h.kept {
 			if l.stage == running {
 				ctx.Send(l.ref, m)
@@ -126,6 +131,7 @@ func (h *host) lead(ctx *kit.Context, m *Lead) {
 func (h *host) run(ctx *kit.Context, l *led) {
 	deps, order := h.deps, l.order
 	n := l.handle.TP.Partition
+	order.image = *h.image
 	l.stage = running
 	l.ref = ctx.Spawn(fmt.Sprint(n), kit.Props{Kind: deps.Kind, New: func() kit.Behavior { return newPartition(deps, order) }})
 	deps.Directory.put(n, l.ref)

@@ -175,5 +175,5 @@ func (p *partition) finish(ctx *kit.Context) {
 	}
 	p.machine.Committed(p.at(ctx), l.at)
 	p.apply(ctx, p.machine.Loaded(p.at(ctx)))
-	p.forgetTopics(ctx)
+	p.tellMetadata(ctx)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"troupe/cluster/image"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
 )
@@ -93,8 +94,9 @@ type Machine interface {
 	// Due does what time brings; Next is when it wants to be called again, zero for never.
 	Due(at At) Effects
 	Next() time.Time
-	// TopicsDeleted tells of topics that are gone, once the machine is loaded.
-	TopicsDeleted(at At, names []string) Effects
+	// Metadata brings an image of the cluster's metadata, first after Loaded and before any request, then when its
+	// topics, brokers or configurations changed. Deleted are topics that are gone.
+	Metadata(at At, i *image.Image, deleted []string) Effects
 	// Committed tells that everything before next is committed.
 	Committed(at At, next model.Offset) Effects
 	// Rollback takes the state back to before the record at from, which the log refused with a code. It gives replies

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"troupe/actors/kit"
 	"troupe/actors/replica"
+	"troupe/cluster/image"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
 
@@ -38,8 +39,12 @@ type Resign struct {
 	TopicID   model.TopicID
 }
 
-// TopicsDeleted tells every coordinator of topics that are gone.
-type TopicsDeleted struct{ Names []string }
+// Metadata brings every coordinator an image whose topics, brokers or configurations differ from the one before.
+type Metadata struct {
+	Image *image.Image
+	// Deleted are the names of topics that are gone since then, whatever came under the same name after.
+	Deleted []string
+}
 
 type (
 	// pollDue looks again whether the replica is ready to be loaded from.
@@ -62,12 +67,12 @@ type (
 	retryDue struct{ partition int32 }
 )
 
-func (*Request) MessageKind() string       { return "coordinator.request" }
-func (*Lead) MessageKind() string          { return "coordinator.lead" }
-func (*Resign) MessageKind() string        { return "coordinator.resign" }
-func (*TopicsDeleted) MessageKind() string { return "coordinator.topics-deleted" }
-func (*pollDue) MessageKind() string       { return "coordinator.poll-due" }
-func (*loaded) MessageKind() string        { return "coordinator.loaded" }
-func (*appended) MessageKind() string      { return "coordinator.appended" }
-func (*due) MessageKind() string           { return "coordinator.due" }
-func (*retryDue) MessageKind() string      { return "coordinator.retry-due" }
+func (*Request) MessageKind() string  { return "coordinator.request" }
+func (*Lead) MessageKind() string     { return "coordinator.lead" }
+func (*Resign) MessageKind() string   { return "coordinator.resign" }
+func (*Metadata) MessageKind() string { return "coordinator.metadata" }
+func (*pollDue) MessageKind() string  { return "coordinator.poll-due" }
+func (*loaded) MessageKind() string   { return "coordinator.loaded" }
+func (*appended) MessageKind() string { return "coordinator.appended" }
+func (*due) MessageKind() string      { return "coordinator.due" }
+func (*retryDue) MessageKind() string { return "coordinator.retry-due" }

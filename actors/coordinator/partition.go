@@ -5,13 +5,17 @@ import (
 
 	"troupe/actors/kit"
 	"troupe/actors/replica"
+	"troupe/cluster/image"
 	"troupe/codec/batch"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
 )
 
 // kept is what a partition's actor finds again after a restart; its goroutine's alone once it runs.
-type kept struct{ lead *Lead }
+type kept struct {
+	lead  *Lead
+	image *image.Image // the last one that it was told of
+}
 
 // partition is the actor of one partition of the topic: it loads the log into a machine and then runs it.
 //
@@ -77,9 +81,10 @@ func (p *partition) Receive(ctx *kit.Context, m kit.Message) {
 			p.kept.lead = m
 			p.begin(ctx)
 		}
-	case *TopicsDeleted:
-		p.deleted = append(p.deleted, m.Names...)
-		p.forgetTopics(ctx)
+	case *Metadata:
+		p.kept.image = m.Image
+		p.deleted = append(p.deleted, m.Deleted...)
+		p.tellMetadata(ctx)
 	case *pollDue:
 		if m.attempt == p.attempt {
 			p.poll(ctx)
@@ -95,6 +100,8 @@ func (p *partition) Receive(ctx *kit.Context, m kit.Message) {
 	case *due:
 		p.timer = nil
 		p.due(ctx)
+	case *Look:
+		p.look(m)
 	}
 }
 
@@ -129,14 +136,14 @@ func (p *partition) request(ctx *kit.Context, r *Request) {
 	p.apply(ctx, p.machine.Handle(p.at(ctx), p.lastToken, r.Call))
 }
 
-// forgetTopics waits until the log is loaded: before that the machine would bring them back.
-func (p *partition) forgetTopics(ctx *kit.Context) {
-	if p.machine == nil || len(p.deleted) == 0 {
+// tellMetadata waits until the log is loaded: before that the machine would bring deleted topics back.
+func (p *partition) tellMetadata(ctx *kit.Context) {
+	if p.machine == nil {
 		return
 	}
-	names := p.deleted
+	deleted := p.deleted
 	p.deleted = nil
-	p.apply(ctx, p.machine.TopicsDeleted(p.at(ctx), names))
+	p.apply(ctx, p.machine.Metadata(p.at(ctx), p.kept.image, deleted))
 }
 
 func (p *partition) at(ctx *kit.Context) At { return At{Time: ctx.Now(), Next: p.next} }

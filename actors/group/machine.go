@@ -40,7 +40,7 @@ type Options struct {
 type Machine struct {
 	options Options
 	line    *timeline.Timeline
-	groups  *timeline.Map[string, *group]
+	groups  *timeline.Map[string, group]
 	pending pendingOffsets
 	// names has each topic's name once: a million offsets are of few topics.
 	names  map[string]string
@@ -57,7 +57,7 @@ type Machine struct {
 // unsettled is a record of a group whose commit or refusal moves the group on.
 type unsettled struct {
 	offset  model.Offset
-	group   *group
+	group   *classic
 	created bool // it made the group
 	// generation is the one whose assignment it holds, 0 for none.
 	generation int32
@@ -86,7 +86,7 @@ const (
 func New(o Options) *Machine {
 	line := timeline.New(0)
 	return &Machine{
-		options: o, line: line, groups: timeline.NewMap[string, *group](line), timers: coordinator.NewDeadlines[timer](),
+		options: o, line: line, groups: timeline.NewMap[string, group](line), timers: coordinator.NewDeadlines[timer](),
 		pending: pendingOffsets{}, names: map[string]string{},
 	}
 }
@@ -145,7 +145,7 @@ func (m *Machine) Due(at coordinator.At) coordinator.Effects {
 			m.expireOffsets()
 			continue
 		}
-		g, there := m.groups.Get(t.group)
+		g, there := m.classicGroup(t.group)
 		if !there {
 			continue
 		}

@@ -39,7 +39,7 @@ type committed struct {
 // Errors, of all partitions: 22 ILLEGAL_GENERATION, 25 UNKNOWN_MEMBER_ID, 27 REBALANCE_IN_PROGRESS, 69
 // GROUP_ID_NOT_FOUND from version 9, 82 FENCED_INSTANCE_ID; of one: 12 OFFSET_METADATA_TOO_LARGE.
 func (m *Machine) commitOffsets(w *waiter, r *kmsg.OffsetCommitRequest) {
-	g, there := m.groups.Get(r.Group)
+	g, there := m.classicGroup(r.Group)
 	if code := m.mayCommit(g, there, r); code != kerr.None {
 		m.refuse(w, code)
 		return
@@ -64,7 +64,7 @@ func (m *Machine) commitOffsets(w *waiter, r *kmsg.OffsetCommitRequest) {
 //
 //	no generation, no member    only while the group is empty: administrators, and consumers that assign themselves
 //	a generation                the member must be in it; between join and sync nobody owns anything, so nobody commits
-func (m *Machine) mayCommit(g *group, there bool, r *kmsg.OffsetCommitRequest) kerr.Code {
+func (m *Machine) mayCommit(g *classic, there bool, r *kmsg.OffsetCommitRequest) kerr.Code {
 	switch {
 	case !there && r.Generation < 0:
 		return kerr.None // a consumer without a group's membership makes the group by its commit
@@ -133,7 +133,7 @@ func committedOf(v *kmsg.OffsetCommitValue) *committed {
 }
 
 // deleteOffset gives out and replays a tombstone.
-func (m *Machine) deleteOffset(g *group, p partition) {
+func (m *Machine) deleteOffset(g *core, p partition) {
 	key := record.Offset{Group: g.id, Topic: p.topic, Partition: p.number}
 	m.append(record.DeleteOffset(key))
 	m.replayOffset(key, nil)

@@ -7,6 +7,7 @@ import (
 
 	"troupe/actors/coordinator"
 	"troupe/actors/group/record"
+	"troupe/cluster/image"
 	"troupe/codec/kerr"
 )
 
@@ -20,7 +21,7 @@ func (m *Machine) deleteOffsets(w *waiter, r *kmsg.OffsetDeleteRequest) {
 	case !there:
 		m.refuse(w, kerr.GroupIDNotFound)
 		return
-	case g.state != empty && g.protocolType != consumerType:
+	case !g.vacant() && g.protocol() != consumerType:
 		m.refuse(w, kerr.NonEmptyGroup)
 		return
 	}
@@ -34,8 +35,8 @@ func (m *Machine) deleteOffsets(w *waiter, r *kmsg.OffsetDeleteRequest) {
 			key := partition{asked.Topic, each.Partition}
 			if g.subscribes(asked.Topic) {
 				p.ErrorCode = int16(kerr.GroupSubscribedToTopic)
-			} else if _, committed := g.offsets.Get(key); committed {
-				m.deleteOffset(g, key)
+			} else if _, committed := g.base().offsets.Get(key); committed {
+				m.deleteOffset(g.base(), key)
 			}
 			t.Partitions = append(t.Partitions, p)
 		}
@@ -44,8 +45,8 @@ func (m *Machine) deleteOffsets(w *waiter, r *kmsg.OffsetDeleteRequest) {
 	m.reply(w, resp)
 }
 
-// subscribes tells whether a member may be reading a topic: its offsets are not deleted under it (KIP-496). A subscription that cannot be read may be to any.
-func (g *group) subscribes(topic string) bool {
+// subscribes is part of group. A subscription that cannot be read may be to any topic.
+func (g *classic) subscribes(topic string) bool {
 	if g.state == empty || g.protocolType != consumerType {
 		return false
 	}
@@ -64,7 +65,7 @@ func (m *Machine) deleteGroups(w *waiter, r *kmsg.DeleteGroupsRequest) {
 		switch {
 		case !there:
 			out.ErrorCode = int16(kerr.GroupIDNotFound)
-		case g.state != empty:
+		case !g.vacant():
 			out.ErrorCode = int16(kerr.NonEmptyGroup)
 		default:
 			m.deleteGroup(g)
@@ -75,13 +76,22 @@ func (m *Machine) deleteGroups(w *waiter, r *kmsg.DeleteGroupsRequest) {
 }
 
 // deleteGroup gives out tombstones of all that a group committed, then of the group.
-func (m *Machine) deleteGroup(g *group) {
-	for _, key := range g.offsets.Keys(comparePartitions) {
-		m.deleteOffset(g, key)
+func (m *Machine) deleteGroup(g group) {
+	c := g.base()
+	for _, key := range c.offsets.Keys(comparePartitions) {
+		m.deleteOffset(c, key)
 	}
-	m.append(record.DeleteGroup(g.id))
-	m.groups.Delete(g.id)
-	m.pending.forget(g.id)
+	m.erase(g)
+	m.pending.forget(c.id)
+}
+
+// erase gives out the tombstones of a group itself, and replays them.
+func (m *Machine) erase(g group) {
+	switch g := g.(type) {
+	case *classic:
+		m.append(record.DeleteGroup(g.id))
+		m.replayDeletion(g.id, classicKind)
+	}
 }
 
 // expireOffsets lets go what nobody has used for offsets.retention.minutes (KIP-211), and groups that have nothing left.
@@ -89,41 +99,52 @@ func (m *Machine) expireOffsets() {
 	m.timers.Set(timer{kind: retentionTimer}, m.now.Add(m.options.RetentionCheck))
 	for _, id := range m.groupIDs() {
 		g, _ := m.groups.Get(id)
-		m.deleteOffsetsOf(g, func(key partition, c *committed) bool { return m.expired(g, key, c) && !m.pending.holds(id, key) })
-		if g.state == empty && g.offsets.Len() == 0 && len(g.given) == 0 && !m.pending.of(id) {
+		m.deleteOffsetsOf(g.base(), func(key partition, c *committed) bool { return m.expired(g, key, c) && !m.pending.holds(id, key) })
+		if c, is := g.(*classic); is && len(c.given) > 0 {
+			continue
+		}
+		if g.vacant() && g.base().offsets.Len() == 0 && !m.pending.of(id) {
 			m.deleteGroup(g)
 		}
 	}
 }
 
-// TopicsDeleted lets go what was committed for topics that are gone: under the same name another one may come.
-func (m *Machine) TopicsDeleted(at coordinator.At, names []string) coordinator.Effects {
+// Metadata lets go what was committed for topics that are gone: under the same name another one may come.
+func (m *Machine) Metadata(at coordinator.At, _ *image.Image, deleted []string) coordinator.Effects {
 	m.begin(at)
-	for _, id := range m.groupIDs() {
-		g, _ := m.groups.Get(id)
-		m.deleteOffsetsOf(g, func(key partition, _ *committed) bool { return slices.Contains(names, key.topic) })
+	if len(deleted) > 0 {
+		for _, id := range m.groupIDs() {
+			m.deleteOffsetsOf(m.coreOf(id), func(key partition, _ *committed) bool { return slices.Contains(deleted, key.topic) })
+		}
 	}
 	return m.end()
 }
 
 // deleteOffsetsOf lets go the offsets that a condition holds for, in an order that does not depend on the map's.
-func (m *Machine) deleteOffsetsOf(g *group, which func(partition, *committed) bool) {
+func (m *Machine) deleteOffsetsOf(g *core, which func(partition, *committed) bool) {
 	for _, key := range g.offsets.KeysOf(which, comparePartitions) {
 		m.deleteOffset(g, key)
 	}
 }
 
-// expired tells whether an offset's time is up: counted from when the group became empty, or from the commit where the
-// topic is not subscribed to, or the group has no members by its nature.
-func (m *Machine) expired(g *group, key partition, c *committed) bool {
-	from := c.atMs
+// idle is part of group: since the group became empty, or since the commit where the topic is not subscribed to, or the
+// group has no members by its nature.
+func (g *classic) idle(key partition, c *committed) (int64, bool) {
 	switch {
-	case g.protocolType == "":
-	case g.state == empty && g.since.IsZero():
+	case g.protocolType == "", g.state == empty && g.since.IsZero():
+		return c.atMs, true
 	case g.state == empty:
-		from = g.since.UnixMilli()
+		return g.since.UnixMilli(), true
 	case g.state == stable && g.protocolType == consumerType && g.topics != nil && !g.topics[key.topic]:
-	default:
+		return c.atMs, true
+	}
+	return 0, false
+}
+
+// expired tells whether an offset's time is up.
+func (m *Machine) expired(g group, key partition, c *committed) bool {
+	from, idle := g.idle(key, c)
+	if !idle {
 		return false
 	}
 	if c.expireMs >= 0 {

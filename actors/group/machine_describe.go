@@ -10,9 +10,6 @@ import (
 	"troupe/codec/kerr"
 )
 
-// classicType is the kind of all groups that are known here, as ListGroups names it (KIP-848).
-const classicType = "classic"
-
 // operations are the bits of what a client may do to a group without an authorizer (KIP-430): Read, Delete, Describe,
 // DescribeConfigs, AlterConfigs.
 const operations int32 = 1<<3 | 1<<6 | 1<<8 | 1<<10 | 1<<11
@@ -23,15 +20,16 @@ const operations int32 = 1<<3 | 1<<6 | 1<<8 | 1<<10 | 1<<11
 func (m *Machine) describe(w *waiter, r *kmsg.DescribeGroupsRequest) {
 	resp := response[*kmsg.DescribeGroupsResponse](r)
 	for _, id := range r.Groups {
-		g, there := m.groups.Committed(id)
-		if !there {
-			resp.Groups = append(resp.Groups, unknownGroup(r, id))
+		known, there := m.groups.Committed(id)
+		g, is := known.(*classic)
+		if !is {
+			resp.Groups = append(resp.Groups, notClassic(r, id, there))
 			continue
 		}
 		out := kmsg.NewDescribeGroupsResponseGroup()
 		out.Group, out.State, out.ProtocolType = id, g.state.String(), g.protocolType
 		if g.state == stable {
-			out.Protocol = g.protocol
+			out.Protocol = g.chosen
 		}
 		if r.IncludeAuthorizedOperations {
 			out.AuthorizedOperations = operations
@@ -45,22 +43,25 @@ func (m *Machine) describe(w *waiter, r *kmsg.DescribeGroupsRequest) {
 }
 
 // describeMember leaves out the metadata of a generation that is not there yet (measured).
-func (g *group) describeMember(p *member) kmsg.DescribeGroupsResponseGroupMember {
+func (g *classic) describeMember(p *member) kmsg.DescribeGroupsResponseGroupMember {
 	out := kmsg.NewDescribeGroupsResponseGroupMember()
 	out.MemberID, out.InstanceID, out.ClientID, out.ClientHost = p.id, p.instance, p.client.ID, p.client.Host
 	out.ProtocolMetadata, out.MemberAssignment = []byte{}, append([]byte{}, p.assigned...)
 	if g.state == stable {
-		out.ProtocolMetadata = p.metadata(g.protocol)
+		out.ProtocolMetadata = p.metadata(g.chosen)
 	}
 	return out
 }
 
-// unknownGroup is what Kafka says of a group that it does not have (measured).
-func unknownGroup(r *kmsg.DescribeGroupsRequest, id string) kmsg.DescribeGroupsResponseGroup {
+// notClassic is what Kafka says of a group that it does not have, or that has another protocol (measured).
+func notClassic(r *kmsg.DescribeGroupsRequest, id string, there bool) kmsg.DescribeGroupsResponseGroup {
 	out := kmsg.NewDescribeGroupsResponseGroup()
 	out.Group, out.State = id, "Dead"
 	if r.Version >= 6 {
 		text := fmt.Sprintf("Group %s not found.", id)
+		if there {
+			text = fmt.Sprintf("Group %s is not a classic group.", id)
+		}
 		out.ErrorCode, out.ErrorMessage = int16(kerr.GroupIDNotFound), &text
 	}
 	return out
@@ -72,11 +73,11 @@ func (m *Machine) list(w *waiter, r *kmsg.ListGroupsRequest) {
 	resp := response[*kmsg.ListGroupsResponse](r)
 	for _, id := range timeline.SortedCommittedKeys(m.groups) {
 		g, _ := m.groups.Committed(id)
-		if !passes(r.StatesFilter, g.state.String()) || !passes(r.TypesFilter, classicType) {
+		if !passes(r.StatesFilter, g.status()) || !passes(r.TypesFilter, g.kind()) {
 			continue
 		}
 		out := kmsg.NewListGroupsResponseGroup()
-		out.Group, out.ProtocolType, out.GroupState, out.GroupType = id, g.protocolType, g.state.String(), classicType
+		out.Group, out.ProtocolType, out.GroupState, out.GroupType = id, g.protocol(), g.status(), g.kind()
 		resp.Groups = append(resp.Groups, out)
 	}
 	m.replyNow(w, resp)
@@ -91,5 +92,3 @@ func passes(filter []string, value string) bool {
 	}
 	return len(filter) == 0
 }
-
-func (m *Machine) groupIDs() []string { return timeline.SortedKeys(m.groups) }

@@ -48,7 +48,10 @@ func (m *Machine) fetchOffsets(w *waiter, r *kmsg.OffsetFetchRequest) {
 func (m *Machine) fetchGroup(r *kmsg.OffsetFetchRequestGroup, stable bool) kmsg.OffsetFetchResponseGroup {
 	out := kmsg.NewOffsetFetchResponseGroup()
 	out.Group = r.Group
-	g, _ := m.groups.Committed(r.Group)
+	var g *core
+	if known, there := m.groups.Committed(r.Group); there {
+		g = known.base()
+	}
 	if r.Topics == nil {
 		out.Topics = m.fetchAll(g, stable)
 		return out
@@ -65,7 +68,7 @@ func (m *Machine) fetchGroup(r *kmsg.OffsetFetchRequestGroup, stable bool) kmsg.
 }
 
 // fetchAll gives all that a group has committed, in order of topic and partition.
-func (m *Machine) fetchAll(g *group, stable bool) (topics []kmsg.OffsetFetchResponseGroupTopic) {
+func (m *Machine) fetchAll(g *core, stable bool) (topics []kmsg.OffsetFetchResponseGroupTopic) {
 	if g == nil {
 		return nil
 	}
@@ -82,7 +85,7 @@ func (m *Machine) fetchAll(g *group, stable bool) (topics []kmsg.OffsetFetchResp
 }
 
 // fetchOne answers for one partition; g is nil for a group that is not there.
-func (m *Machine) fetchOne(g *group, id string, key partition, stable bool) kmsg.OffsetFetchResponseGroupTopicPartition {
+func (m *Machine) fetchOne(g *core, id string, key partition, stable bool) kmsg.OffsetFetchResponseGroupTopicPartition {
 	p := kmsg.NewOffsetFetchResponseGroupTopicPartition()
 	nothing := ""
 	p.Partition, p.Offset, p.LeaderEpoch, p.Metadata = key.number, -1, -1, &nothing

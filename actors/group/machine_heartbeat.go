@@ -11,7 +11,7 @@ import (
 // Errors: 22 ILLEGAL_GENERATION, 25 UNKNOWN_MEMBER_ID, 27 REBALANCE_IN_PROGRESS, which extends the session too, 82
 // FENCED_INSTANCE_ID.
 func (m *Machine) heartbeat(w *waiter, r *kmsg.HeartbeatRequest) {
-	g, there := m.groups.Get(r.Group)
+	g, there := m.classicGroup(r.Group)
 	if !there {
 		m.refuse(w, kerr.UnknownMemberID)
 		return

@@ -33,13 +33,13 @@ func (o Options) CheckJoin(r *kmsg.JoinGroupRequest) kerr.Code {
 // Errors: 15 COORDINATOR_NOT_AVAILABLE, 23 INCONSISTENT_GROUP_PROTOCOL, 25 UNKNOWN_MEMBER_ID, 79 MEMBER_ID_REQUIRED, 81
 // GROUP_MAX_SIZE_REACHED, 82 FENCED_INSTANCE_ID.
 func (m *Machine) join(w *waiter, c coordinator.Client, r *kmsg.JoinGroupRequest) {
-	g, there := m.groups.Get(r.Group)
+	g, there := m.classicGroup(r.Group)
 	if !there && r.MemberID != "" {
 		m.refuse(w, kerr.UnknownMemberID)
 		return
 	}
 	if !there {
-		g = m.newGroup(r.Group)
+		g = m.newClassic(m.coreOf(r.Group))
 	}
 	switch {
 	case !m.accepts(g, r):
@@ -64,7 +64,7 @@ func (m *Machine) join(w *waiter, c coordinator.Client, r *kmsg.JoinGroupRequest
 }
 
 // accepts holds group.max.size against a member that wants in. A static member that comes back takes no new place.
-func (m *Machine) accepts(g *group, r *kmsg.JoinGroupRequest) bool {
+func (m *Machine) accepts(g *classic, r *kmsg.JoinGroupRequest) bool {
 	p := g.byID[r.MemberID]
 	if p == nil && r.InstanceID != nil {
 		p = g.byID[g.instances[*r.InstanceID]]
@@ -81,7 +81,7 @@ func (m *Machine) accepts(g *group, r *kmsg.JoinGroupRequest) bool {
 
 // joinNew takes somebody without a member id. Since version 4 a dynamic member must come back with the one it is given,
 // so that a retry does not leave a member behind that nobody is (KIP-394).
-func (m *Machine) joinNew(w *waiter, c coordinator.Client, g *group, r *kmsg.JoinGroupRequest) {
+func (m *Machine) joinNew(w *waiter, c coordinator.Client, g *classic, r *kmsg.JoinGroupRequest) {
 	prefix := c.ID
 	if r.InstanceID != nil {
 		prefix = *r.InstanceID
@@ -112,7 +112,7 @@ func (m *Machine) joinNew(w *waiter, c coordinator.Client, g *group, r *kmsg.Joi
 //	CompletingRebalance    unchanged: the lost answer again; else a new generation
 //	Stable                 a follower unchanged: the present generation; a leader may have seen new partitions, and
 //	                       asks by joining again
-func (m *Machine) joinKnown(w *waiter, c coordinator.Client, g *group, r *kmsg.JoinGroupRequest) {
+func (m *Machine) joinKnown(w *waiter, c coordinator.Client, g *classic, r *kmsg.JoinGroupRequest) {
 	if g.given[r.MemberID] && r.InstanceID == nil {
 		m.timers.Cancel(timer{knownTimer, g.id, r.MemberID})
 		m.admit(w, c, g, r.MemberID, r)
@@ -142,7 +142,7 @@ func (m *Machine) joinKnown(w *waiter, c coordinator.Client, g *group, r *kmsg.J
 
 // admit makes a member of the group. Until it has its first answer it can not be told apart from a client that is gone, so
 // its session is a long one.
-func (m *Machine) admit(w *waiter, c coordinator.Client, g *group, id string, r *kmsg.JoinGroupRequest) {
+func (m *Machine) admit(w *waiter, c coordinator.Client, g *classic, id string, r *kmsg.JoinGroupRequest) {
 	p := &member{id: id, instance: r.InstanceID, client: c, fresh: true, joining: w, protocols: r.Protocols}
 	p.session, p.rebalance = timeouts(r)
 	g.add(p, r.ProtocolType)
@@ -155,7 +155,7 @@ func (m *Machine) admit(w *waiter, c coordinator.Client, g *group, id string, r 
 
 // rejoin takes what a member now says of itself, and parks its request. A request that it had parked before was given
 // up by its client.
-func (m *Machine) rejoin(g *group, p *member, w *waiter, r *kmsg.JoinGroupRequest) {
+func (m *Machine) rejoin(g *classic, p *member, w *waiter, r *kmsg.JoinGroupRequest) {
 	if p.joining != nil {
 		m.refuse(p.joining, kerr.RebalanceInProgress)
 	}
@@ -177,16 +177,16 @@ func timeouts(r *kmsg.JoinGroupRequest) (session, rebalance time.Duration) {
 func millis(n int32) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // joinReply tells a member its generation; the leader gets the members to make the assignment from.
-func (g *group) joinReply(r kmsg.Request, p *member, withMembers bool) *kmsg.JoinGroupResponse {
+func (g *classic) joinReply(r kmsg.Request, p *member, withMembers bool) *kmsg.JoinGroupResponse {
 	resp := response[*kmsg.JoinGroupResponse](r)
 	resp.Generation, resp.LeaderID, resp.MemberID = g.generation, g.leader, p.id
 	// The reply may be encoded when the group has moved on.
-	protocol, kind := g.protocol, g.protocolType
+	protocol, kind := g.chosen, g.protocolType
 	resp.Protocol, resp.ProtocolType = &protocol, &kind
 	if withMembers {
 		for _, each := range g.members {
 			out := kmsg.NewJoinGroupResponseMember()
-			out.MemberID, out.InstanceID, out.ProtocolMetadata = each.id, each.instance, each.metadata(g.protocol)
+			out.MemberID, out.InstanceID, out.ProtocolMetadata = each.id, each.instance, each.metadata(g.chosen)
 			resp.Members = append(resp.Members, out)
 		}
 	}

@@ -16,7 +16,7 @@ func (m *Machine) leave(w *waiter, r *kmsg.LeaveGroupRequest) {
 		one.MemberID = r.MemberID
 		members = []kmsg.LeaveGroupRequestMember{one}
 	}
-	g, there := m.groups.Get(r.Group)
+	g, there := m.classicGroup(r.Group)
 	resp := response[*kmsg.LeaveGroupResponse](r)
 	left := false
 	for i := range members {
@@ -40,7 +40,7 @@ func (m *Machine) leave(w *waiter, r *kmsg.LeaveGroupRequest) {
 
 // leaves takes one member out, and tells whether the group has one less. Somebody who has not joined with the id that
 // it was given was none.
-func (m *Machine) leaves(g *group, r *kmsg.LeaveGroupRequestMember) (bool, kerr.Code) {
+func (m *Machine) leaves(g *classic, r *kmsg.LeaveGroupRequestMember) (bool, kerr.Code) {
 	id := r.MemberID
 	if id == "" && r.InstanceID != nil {
 		id = g.instances[*r.InstanceID]

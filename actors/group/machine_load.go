@@ -36,7 +36,7 @@ func (m *Machine) Replay(o coordinator.Origin, r coordinator.Record) error {
 	case e.State != nil:
 		m.loadGroup(e.Group, e.State)
 	default:
-		m.loadDeletion(e.Group)
+		m.replayDeletion(e.Group, classicKind)
 	}
 	return nil
 }
@@ -59,14 +59,14 @@ func (m *Machine) replayOffset(key record.Offset, c *committed) {
 	at := partition{m.name(key.Topic), key.Partition}
 	switch {
 	case c == nil && there:
-		g.offsets.Delete(at)
+		g.base().offsets.Delete(at)
 	case c == nil:
 	case !there:
-		g = m.newGroup(key.Group)
+		g = m.newClassic(m.newCore(key.Group))
 		m.groups.Set(key.Group, g)
-		g.offsets.Set(at, c)
+		g.base().offsets.Set(at, c)
 	default:
-		g.offsets.Set(at, c)
+		g.base().offsets.Set(at, c)
 	}
 }
 
@@ -80,27 +80,27 @@ func (m *Machine) name(topic string) string {
 }
 
 // recordState gives out the record of a group as its members stand.
-func (m *Machine) recordState(g *group) model.Offset {
+func (m *Machine) recordState(g *classic) model.Offset {
 	return m.record(g, func(p *member) []byte { return p.assigned })
 }
 
 // record gives out a group's state with an assignment. The members are soft state, so that its replay only makes sure
 // of the group.
-func (m *Machine) record(g *group, assigned func(*member) []byte) model.Offset {
+func (m *Machine) record(g *classic, assigned func(*member) []byte) model.Offset {
 	v := kmsg.NewGroupMetadataValue()
 	v.ProtocolType, v.Generation, v.CurrentStateTimestamp = g.protocolType, g.generation, g.since.UnixMilli()
 	if len(g.members) > 0 {
-		v.Protocol, v.Leader = &g.protocol, &g.leader
+		v.Protocol, v.Leader = &g.chosen, &g.leader
 	}
 	for _, p := range g.members {
 		out := kmsg.NewGroupMetadataValueMember()
 		out.MemberID, out.InstanceID, out.ClientID, out.ClientHost = p.id, p.instance, p.client.ID, p.client.Host
 		out.RebalanceTimeoutMillis, out.SessionTimeoutMillis = int32(p.rebalance.Milliseconds()), int32(p.session.Milliseconds())
-		out.Subscription, out.Assignment = p.metadata(g.protocol), assigned(p)
+		out.Subscription, out.Assignment = p.metadata(g.chosen), assigned(p)
 		v.Members = append(v.Members, out)
 	}
 	o := m.append(record.StoreGroup(g.id, v))
-	if known, _ := m.groups.Get(g.id); known != g {
+	if known, _ := m.groups.Get(g.id); known != group(g) {
 		m.groups.Set(g.id, g)
 	}
 	return o
@@ -109,24 +109,21 @@ func (m *Machine) record(g *group, assigned func(*member) []byte) model.Offset {
 // loadGroup makes a group as it was recorded: with members it was stable. Of each member's protocols the record has the
 // chosen one alone; the others come back when it joins again.
 func (m *Machine) loadGroup(id string, v *kmsg.GroupMetadataValue) {
-	g := m.newGroup(id)
-	if old, there := m.groups.Get(id); there {
-		g.offsets = old.offsets
-	}
+	g := m.newClassic(m.coreOf(id))
 	g.since = time.Time{}
 	if v.CurrentStateTimestamp >= 0 { // version 1 and older have none
 		g.since = time.UnixMilli(v.CurrentStateTimestamp)
 	}
 	g.protocolType, g.generation = v.ProtocolType, v.Generation
 	if v.Protocol != nil {
-		g.protocol = *v.Protocol
+		g.chosen = *v.Protocol
 	}
 	for i := range v.Members {
 		r := &v.Members[i]
 		p := &member{
 			id: r.MemberID, instance: r.InstanceID, client: coordinator.Client{ID: r.ClientID, Host: r.ClientHost},
 			session: millis(r.SessionTimeoutMillis), rebalance: millis(r.RebalanceTimeoutMillis), assigned: r.Assignment,
-			protocols: []kmsg.JoinGroupRequestProtocol{{Name: g.protocol, Metadata: r.Subscription}},
+			protocols: []kmsg.JoinGroupRequestProtocol{{Name: g.chosen, Metadata: r.Subscription}},
 		}
 		if r.RebalanceTimeoutMillis < 0 { // version 0 has none
 			p.rebalance = p.session
@@ -141,18 +138,16 @@ func (m *Machine) loadGroup(id string, v *kmsg.GroupMetadataValue) {
 	m.groups.Set(id, g)
 }
 
-// loadDeletion takes a group out. Offsets that were committed after that, or that compaction has kept, are a group's
+// replayDeletion takes a group out. Offsets that it leaves behind, or that were committed after that, are a group's
 // without members.
-func (m *Machine) loadDeletion(id string) {
+func (m *Machine) replayDeletion(id, kind string) {
 	old, there := m.groups.Get(id)
-	if !there {
-		return
+	if !there || old.kind() != kind {
+		return // the id has gone over to the other protocol
 	}
 	m.groups.Delete(id)
-	if old.offsets.Len() > 0 {
-		g := m.newGroup(id)
-		g.offsets = old.offsets
-		m.groups.Set(id, g)
+	if c := old.base(); c.offsets.Len() > 0 {
+		m.groups.Set(id, m.newClassic(c))
 	}
 }
 
@@ -162,7 +157,7 @@ func (m *Machine) Loaded(at coordinator.At) coordinator.Effects {
 	m.begin(at)
 	m.timers.Set(timer{kind: retentionTimer}, m.now.Add(m.options.RetentionCheck))
 	for _, id := range m.groupIDs() {
-		g, _ := m.groups.Get(id)
+		g, _ := m.classicGroup(id)
 		for _, p := range g.members {
 			m.extend(g, p)
 		}
@@ -206,7 +201,7 @@ func (m *Machine) Rollback(at coordinator.At, from model.Offset, code kerr.Code)
 }
 
 // dissolve refuses everybody who waits in a group, and ends its timers.
-func (m *Machine) dissolve(g *group, code kerr.Code) {
+func (m *Machine) dissolve(g *classic, code kerr.Code) {
 	for _, p := range append([]*member(nil), g.members...) {
 		for _, w := range []*waiter{p.joining, p.syncing} {
 			if w != nil {

@@ -10,7 +10,7 @@ import (
 //
 //	join  (PreparingRebalance)   members say what they want; ends when all have, or after the rebalance timeout
 //	sync  (CompletingRebalance)  the leader assigns; ends when its assignment is recorded
-func (m *Machine) rebalance(g *group) {
+func (m *Machine) rebalance(g *classic) {
 	if g.state == preparing {
 		m.maybeCompleteJoin(g)
 		return
@@ -20,7 +20,7 @@ func (m *Machine) rebalance(g *group) {
 
 // maybeCompleteJoin ends the join phase when everybody is there. An empty group's first join phase ends by time alone, so
 // that members which start together get one assignment.
-func (m *Machine) maybeCompleteJoin(g *group) {
+func (m *Machine) maybeCompleteJoin(g *classic) {
 	if g.state == preparing && g.previous != empty && g.joined() {
 		m.completeJoin(g)
 	}
@@ -28,7 +28,7 @@ func (m *Machine) maybeCompleteJoin(g *group) {
 
 // prepare opens the join phase. Whoever waits for an assignment is sent to join again. Members hear of it by their
 // heartbeats; until they come, they may commit under the generation that ends.
-func (m *Machine) prepare(g *group) {
+func (m *Machine) prepare(g *classic) {
 	if g.state == completing {
 		m.resetAssignment(g, kerr.RebalanceInProgress)
 	}
@@ -48,7 +48,7 @@ func (m *Machine) prepare(g *group) {
 }
 
 // resetAssignment gives up the assignment that was being made.
-func (m *Machine) resetAssignment(g *group, code kerr.Code) {
+func (m *Machine) resetAssignment(g *classic, code kerr.Code) {
 	for _, p := range g.members {
 		p.assigned = nil
 		if p.syncing != nil {
@@ -61,7 +61,7 @@ func (m *Machine) resetAssignment(g *group, code kerr.Code) {
 
 // initialOver extends the first join phase for newcomers, at most to the rebalance timeout. Kafka counts newcomers in
 // a group's first generation only.
-func (m *Machine) initialOver(g *group) {
+func (m *Machine) initialOver(g *classic) {
 	if g.newcomer && g.initialLeft > 0 {
 		delay := min(m.options.InitialDelay, g.initialLeft)
 		g.newcomer, g.initialLeft = false, g.initialLeft-delay
@@ -72,7 +72,7 @@ func (m *Machine) initialOver(g *group) {
 }
 
 // completeJoin closes the join phase: who did not come is left out, but for static members, who stay for their session.
-func (m *Machine) completeJoin(g *group) {
+func (m *Machine) completeJoin(g *classic) {
 	m.timers.Cancel(timer{kind: joinTimer, group: g.id})
 	m.timers.Cancel(timer{kind: initialTimer, group: g.id})
 	for _, p := range append([]*member(nil), g.members...) {
@@ -87,7 +87,7 @@ func (m *Machine) completeJoin(g *group) {
 	}
 	g.generation++
 	if len(g.members) == 0 {
-		g.protocol, g.topics = "", map[string]bool{}
+		g.chosen, g.topics = "", map[string]bool{}
 		m.move(g, empty)
 		m.recordState(g)
 		return
@@ -97,7 +97,7 @@ func (m *Machine) completeJoin(g *group) {
 
 // electLeader keeps the leader if it has joined, and else takes the first member that has. False means that nobody has:
 // without a leader there would be nobody to assign.
-func (g *group) electLeader() bool {
+func (g *classic) electLeader() bool {
 	if p := g.byID[g.leader]; p != nil && p.joining != nil {
 		return true
 	}
@@ -112,8 +112,8 @@ func (g *group) electLeader() bool {
 
 // beginGeneration tells the members that they are in, and waits for the leader's assignment. Nothing is recorded yet: a
 // coordinator that fails now is loaded with the generation before, and the members join again.
-func (m *Machine) beginGeneration(g *group) {
-	g.protocol = g.elect()
+func (m *Machine) beginGeneration(g *classic) {
+	g.chosen = g.elect()
 	g.topics = g.subscriptions()
 	m.move(g, completing)
 	for _, p := range g.members {
@@ -129,7 +129,7 @@ func (m *Machine) beginGeneration(g *group) {
 }
 
 // syncOver leaves out the members that never asked for their assignment (KAFKA-13435).
-func (m *Machine) syncOver(g *group) {
+func (m *Machine) syncOver(g *classic) {
 	if g.state != completing && g.state != stable || len(g.unsynced) == 0 {
 		return
 	}
@@ -142,7 +142,7 @@ func (m *Machine) syncOver(g *group) {
 }
 
 // sessionOver ends a member that was silent. No heartbeat comes on a connection that waits for a join or a sync. Those that wait for an answer live, but for one that waits for its first.
-func (m *Machine) sessionOver(g *group, id string) {
+func (m *Machine) sessionOver(g *classic, id string) {
 	p := g.byID[id]
 	if p == nil || !p.fresh && (p.joining != nil || p.syncing != nil) {
 		return
@@ -152,13 +152,13 @@ func (m *Machine) sessionOver(g *group, id string) {
 }
 
 // unusedOver forgets a member id that was given out and never used.
-func (m *Machine) unusedOver(g *group, id string) {
+func (m *Machine) unusedOver(g *classic, id string) {
 	delete(g.given, id)
 	m.maybeCompleteJoin(g)
 }
 
 // shrunk follows the loss of members.
-func (m *Machine) shrunk(g *group) {
+func (m *Machine) shrunk(g *classic) {
 	switch g.state {
 	case stable, completing:
 		m.prepare(g)
@@ -169,7 +169,7 @@ func (m *Machine) shrunk(g *group) {
 
 // drop takes a member out. What it waited for is answered, so that a live client joins again; who drops it decides what
 // the loss means to the group (shrunk), once for all that it drops.
-func (m *Machine) drop(g *group, p *member) {
+func (m *Machine) drop(g *classic, p *member) {
 	for _, w := range []*waiter{p.joining, p.syncing} {
 		if w != nil {
 			m.refuse(w, kerr.UnknownMemberID)
@@ -181,19 +181,19 @@ func (m *Machine) drop(g *group, p *member) {
 }
 
 // extend begins a member's session anew.
-func (m *Machine) extend(g *group, p *member) {
+func (m *Machine) extend(g *classic, p *member) {
 	m.timers.Set(timer{sessionTimer, g.id, p.id}, m.now.Add(p.session))
 }
 
 // subscriptions reads what the members of a consumer group subscribe to; nil when that cannot be told.
-func (g *group) subscriptions() map[string]bool {
-	if g.protocolType != consumerType || g.protocol == "" {
+func (g *classic) subscriptions() map[string]bool {
+	if g.protocolType != consumerType || g.chosen == "" {
 		return nil
 	}
 	topics := map[string]bool{}
 	for _, p := range g.members {
 		var s kmsg.ConsumerMemberMetadata
-		if err := s.ReadFrom(p.metadata(g.protocol)); err != nil {
+		if err := s.ReadFrom(p.metadata(g.chosen)); err != nil {
 			return nil
 		}
 		for _, t := range s.Topics {

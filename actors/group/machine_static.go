@@ -9,7 +9,7 @@ import (
 
 // replaceStatic gives a static member that came back without its member id a new one (KIP-345). The old id is fenced. A
 // stable group goes on as it is, unless the members would now choose another protocol.
-func (m *Machine) replaceStatic(w *waiter, c coordinator.Client, g *group, p *member, id string, r *kmsg.JoinGroupRequest) {
+func (m *Machine) replaceStatic(w *waiter, c coordinator.Client, g *classic, p *member, id string, r *kmsg.JoinGroupRequest) {
 	formerLeader := g.leader
 	for _, waiting := range []*waiter{p.joining, p.syncing} {
 		if waiting != nil {
@@ -23,7 +23,7 @@ func (m *Machine) replaceStatic(w *waiter, c coordinator.Client, g *group, p *me
 	m.rejoin(g, p, w, r)
 	switch g.state {
 	case stable:
-		if g.elect() != g.protocol {
+		if g.elect() != g.chosen {
 			m.prepare(g)
 			return
 		}
@@ -40,7 +40,7 @@ func (m *Machine) replaceStatic(w *waiter, c coordinator.Client, g *group, p *me
 }
 
 // rename gives a member another id. It keeps its place: what it was assigned, whether it leads, whether it has synced.
-func (m *Machine) rename(g *group, p *member, id string) {
+func (m *Machine) rename(g *classic, p *member, id string) {
 	m.timers.Cancel(timer{sessionTimer, g.id, p.id})
 	delete(g.byID, p.id)
 	if g.unsynced[p.id] {
@@ -56,7 +56,7 @@ func (m *Machine) rename(g *group, p *member, id string) {
 
 // staticReply lets a leader that came back go on leading without an assignment since version 9 (KIP-814). Older ones
 // are told that the leader is somebody else, their own former id, so that they do not assign.
-func (g *group) staticReply(r *kmsg.JoinGroupRequest, p *member, formerLeader string) *kmsg.JoinGroupResponse {
+func (g *classic) staticReply(r *kmsg.JoinGroupRequest, p *member, formerLeader string) *kmsg.JoinGroupResponse {
 	leads := g.leader == p.id
 	if r.Version < 9 {
 		resp := g.joinReply(r, p, false)

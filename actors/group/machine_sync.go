@@ -12,7 +12,7 @@ import (
 // Errors: 22 ILLEGAL_GENERATION, 23 INCONSISTENT_GROUP_PROTOCOL, 25 UNKNOWN_MEMBER_ID, 27 REBALANCE_IN_PROGRESS, 82
 // FENCED_INSTANCE_ID.
 func (m *Machine) sync(w *waiter, r *kmsg.SyncGroupRequest) {
-	g, there := m.groups.Get(r.Group)
+	g, there := m.classicGroup(r.Group)
 	if !there {
 		m.refuse(w, kerr.UnknownMemberID)
 		return
@@ -22,7 +22,7 @@ func (m *Machine) sync(w *waiter, r *kmsg.SyncGroupRequest) {
 	case code != kerr.None:
 	case r.Generation != g.generation:
 		code = kerr.IllegalGeneration
-	case r.ProtocolType != nil && *r.ProtocolType != g.protocolType, r.Protocol != nil && *r.Protocol != g.protocol:
+	case r.ProtocolType != nil && *r.ProtocolType != g.protocolType, r.Protocol != nil && *r.Protocol != g.chosen:
 		code = kerr.InconsistentGroupProtocol
 	case g.state == empty:
 		code = kerr.UnknownMemberID
@@ -48,7 +48,7 @@ func (m *Machine) sync(w *waiter, r *kmsg.SyncGroupRequest) {
 }
 
 // synced notes that a member has asked; when all have, nobody is waited for.
-func (m *Machine) synced(g *group, p *member) {
+func (m *Machine) synced(g *classic, p *member) {
 	delete(g.unsynced, p.id)
 	if len(g.unsynced) == 0 {
 		m.timers.Cancel(timer{kind: syncTimer, group: g.id})
@@ -57,7 +57,7 @@ func (m *Machine) synced(g *group, p *member) {
 
 // assign records the leader's assignment. Members that it names but that are gone get nothing; those that it forgot get
 // an empty one. It is handed out when the record is committed.
-func (m *Machine) assign(g *group, r *kmsg.SyncGroupRequest) {
+func (m *Machine) assign(g *classic, r *kmsg.SyncGroupRequest) {
 	assigned := make(map[string][]byte, len(g.members))
 	for _, a := range r.GroupAssignment {
 		if g.byID[a.MemberID] != nil {
@@ -81,7 +81,7 @@ func (m *Machine) settle(next model.Offset) {
 }
 
 // handOut ends the sync phase. Members that come later get their part at once (sync in Stable).
-func (m *Machine) handOut(g *group, assigned map[string][]byte) {
+func (m *Machine) handOut(g *classic, assigned map[string][]byte) {
 	m.move(g, stable)
 	for _, p := range g.members {
 		p.assigned = assigned[p.id]
@@ -95,9 +95,9 @@ func (m *Machine) handOut(g *group, assigned map[string][]byte) {
 
 // syncReply has the member's assignment. Who leads a group may assign nothing to somebody, which is an empty one, never
 // null: clients do not take null.
-func (g *group) syncReply(r kmsg.Request, p *member) *kmsg.SyncGroupResponse {
+func (g *classic) syncReply(r kmsg.Request, p *member) *kmsg.SyncGroupResponse {
 	resp := response[*kmsg.SyncGroupResponse](r)
-	protocol, kind := g.protocol, g.protocolType
+	protocol, kind := g.chosen, g.protocolType
 	resp.Protocol, resp.ProtocolType, resp.MemberAssignment = &protocol, &kind, p.assigned
 	if resp.MemberAssignment == nil {
 		resp.MemberAssignment = []byte{}

@@ -17,6 +17,7 @@ import (
 
 	"troupe/actors/coordinator"
 	"troupe/actors/group/record"
+	"troupe/cluster/image"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
 )
@@ -135,7 +136,7 @@ func (s *stage) do(command string) string {
 	case "refuse":
 		return s.refuse(rest)
 	case "deleted":
-		return s.settle(s.machine.TopicsDeleted(s.at(), []string{rest}))
+		return s.settle(s.machine.Metadata(s.at(), image.Empty(""), []string{rest}))
 	case "reload":
 		return s.load()
 	case "log":

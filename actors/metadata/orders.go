@@ -2,7 +2,6 @@ package metadata
 
 import (
 	"crypto/rand"
-	"path/filepath"
 	"slices"
 
 	"troupe/actors/coordinator"
@@ -21,20 +20,18 @@ func (a *applier) order(ctx *kit.Context, m *Apply) {
 		d = image.Diff(a.kept.ordered, d.To)
 	}
 	a.kept.ordered = d.To
-	var deleted []string
+	a.inform(ctx, d)
 	for _, t := range d.Topics {
 		if t.After == nil {
 			a.drop(ctx, t.Before)
-			deleted = append(deleted, t.Before.Name)
 			continue
 		}
 		a.topic(ctx, d.To, t)
 	}
 	a.configure(ctx, d)
-	a.forget(ctx, deleted)
 	if m.Complete && !a.kept.settled {
 		a.kept.settled = true
-		a.setAside(ctx)
+		a.clearAside(ctx)
 		a.deps.Settled(a.kept.claimed)
 	}
 }
@@ -146,13 +143,20 @@ func (a *applier) drop(ctx *kit.Context, t *image.Topic) {
 	}
 }
 
-// forget tells coordinators of topics that are gone.
-func (a *applier) forget(ctx *kit.Context, deleted []string) {
-	if len(deleted) == 0 {
+// inform brings coordinators what they go by, before the orders to lead: one that is started has the image that it was
+// started under.
+func (a *applier) inform(ctx *kit.Context, d image.Delta) {
+	if len(d.Topics) == 0 && len(d.Brokers) == 0 && len(d.Configs) == 0 {
 		return
 	}
+	var deleted []string
+	for _, t := range d.Topics {
+		if t.After == nil {
+			deleted = append(deleted, t.Before.Name)
+		}
+	}
 	for _, host := range a.deps.Coordinators {
-		ctx.Send(host, &coordinator.TopicsDeleted{Names: deleted})
+		ctx.Send(host, &coordinator.Metadata{Image: d.To, Deleted: deleted})
 	}
 }
 
@@ -221,25 +225,4 @@ func (a *applier) config(i *image.Image, topic string) *replica.Config {
 		}
 	}
 	return replica.ConfigOf(t)
-}
-
-// setAside renames what no image claims: the topic was deleted while this broker was down, or the directory is foreign.
-func (a *applier) setAside(ctx *kit.Context) {
-	for tp, f := range a.kept.found {
-		from := filepath.Join(f.Dir.Path, tp.String())
-		to := from + "." + a.unique().Hex() + "-stray"
-		fs, log := f.Dir.Env.FS, a.deps.Log
-		ctx.Send(f.Dir.BulkLane(tp), &disk.Task{
-			Name: "set aside " + tp.String(),
-			Do:   func() error { return fs.Rename(from, to) },
-			Done: func(err error) {
-				if err != nil {
-					log.Error("a log that belongs to no topic cannot be set aside", "partition", tp.String(), "dir", from, "err", err)
-					return
-				}
-				log.Warn("a log that belongs to no topic was set aside", "partition", tp.String(), "now", to)
-			},
-		})
-	}
-	a.kept.found = nil
 }
