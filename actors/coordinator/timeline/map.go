@@ -98,6 +98,20 @@ func SortedCommittedKeys[K cmp.Ordered, V any](m *Map[K, V]) []K {
 	return m.CommittedKeys(cmp.Compare[K])
 }
 
+// EachCommitted visits the committed state, in any order.
+func (m *Map[K, V]) EachCommitted(visit func(K, V)) {
+	for k, v := range m.current {
+		if old := m.former[k]; len(old) == 0 {
+			visit(k, v)
+		}
+	}
+	for k, old := range m.former {
+		if old[0].there {
+			visit(k, old[0].value)
+		}
+	}
+}
+
 func (m *Map[K, V]) keep(k K) {
 	if !m.line.note(m) {
 		return

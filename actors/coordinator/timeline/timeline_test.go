@@ -95,6 +95,16 @@ func compare(t *rapid.T, m *Map[string, int], want *copies) {
 			t.Fatalf("committed %s is %d, %v; want %d, %v", k, v, ok, w, there)
 		}
 	}
+	each := map[string]int{}
+	m.EachCommitted(func(k string, v int) {
+		if _, twice := each[k]; twice {
+			t.Fatalf("%s is visited twice", k)
+		}
+		each[k] = v
+	})
+	if !maps.Equal(each, want.committed) {
+		t.Fatalf("visited %v, want %v", each, want.committed)
+	}
 	if got := slices.Sorted(maps.Keys(want.committed)); !slices.Equal(got, m.CommittedKeys(cmp.Compare)) {
 		t.Fatalf("committed keys %v, want %v", m.CommittedKeys(cmp.Compare), got)
 	}

@@ -1,0 +1,31 @@
+package group
+
+import (
+	"troupe/internal/model"
+)
+
+// Standing is a group as it is committed, for metrics.
+type Standing struct {
+	ID          string
+	State, Type string // as ListGroups names them
+	Commits     []Commit
+}
+
+// Commit is an offset that a group has committed.
+type Commit struct {
+	At     model.TopicPartition
+	Offset model.Offset
+}
+
+// Survey tells of each group, in no order.
+func (m *Machine) Survey() []Standing {
+	all := make([]Standing, 0, m.groups.Len())
+	m.groups.EachCommitted(func(id string, g group) {
+		s := Standing{ID: id, State: g.status(), Type: g.kind(), Commits: make([]Commit, 0, g.base().offsets.Len())}
+		g.base().offsets.EachCommitted(func(p partition, c *committed) {
+			s.Commits = append(s.Commits, Commit{model.TopicPartition{Topic: p.topic, Partition: p.number}, model.Offset(c.offset)})
+		})
+		all = append(all, s)
+	})
+	return all
+}
