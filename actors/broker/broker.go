@@ -106,6 +106,7 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 		b.release()
 		return nil, err
 	}
+	b.tellStrays()
 	serving := make(chan struct{})
 	b.spawn(o.Config, sync.OnceFunc(func() { close(serving) }))
 	// Registration and the opening of logs go side by side; clients find both done.

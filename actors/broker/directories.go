@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"troupe/actors/metadata"
 	"troupe/configs"
 	"troupe/internal/model"
 	"troupe/internal/vfs"
@@ -27,6 +28,7 @@ type directory struct {
 	cleanEpoch model.BrokerEpoch
 	logs       []model.TopicPartition
 	doomed     []string // directories of deleted logs that a crash left behind
+	strays     []string // directories of logs that an earlier start set aside
 	recovery   map[model.TopicPartition]model.Offset
 	starts     map[model.TopicPartition]model.Offset
 	watermarks map[model.TopicPartition]model.Offset
@@ -216,8 +218,25 @@ func (d *directory) sort(e fs.DirEntry) {
 		d.doomed = append(d.doomed, filepath.Join(d.path, e.Name()))
 		return
 	}
+	if strings.HasSuffix(e.Name(), metadata.StraySuffix) {
+		d.strays = append(d.strays, filepath.Join(d.path, e.Name()))
+		return
+	}
 	if tp, ok := parseLogDir(e.Name()); ok {
 		d.logs = append(d.logs, tp)
+	}
+}
+
+// tellStrays reminds of logs that were set aside, in one line a start: like Kafka, this broker keeps them until somebody
+// decides what they are worth (docs/operations/log-directories.md).
+func (b *Broker) tellStrays() {
+	var strays []string
+	for _, d := range b.directories {
+		strays = append(strays, d.strays...)
+	}
+	if len(strays) > 0 {
+		b.log.Info("directories of logs that belong to no topic are kept until they are moved or deleted by hand",
+			"directories", len(strays), "first", strays[0])
 	}
 }
 

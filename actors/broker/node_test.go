@@ -5,6 +5,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +26,7 @@ type node struct {
 	fs    *vfs.CrashFS
 	clock clock.Clock
 	set   []string
+	log   journal // of all brokers
 	*Broker
 }
 
@@ -50,11 +53,35 @@ func (n *node) tryStart() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	b, err := Start(ctx, Options{Config: loaded, Log: slog.New(slog.NewTextHandler(logTo(), nil)), FS: n.fs, Clock: n.clock})
+	b, err := Start(ctx, Options{Config: loaded, Log: slog.New(slog.NewTextHandler(io.MultiWriter(&n.log, logTo()), nil)), FS: n.fs, Clock: n.clock})
 	if err == nil {
 		n.Broker = b
 	}
 	return err
+}
+
+// journal keeps log lines.
+type journal struct {
+	sync.Mutex
+	text strings.Builder
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.Lock()
+	defer j.Unlock()
+	return j.text.Write(p)
+}
+
+// lines gives those that hold a text.
+func (j *journal) lines(holding string) (found []string) {
+	j.Lock()
+	defer j.Unlock()
+	for line := range strings.Lines(j.text.String()) {
+		if strings.Contains(line, holding) {
+			found = append(found, line)
+		}
+	}
+	return found
 }
 
 // logTo keeps the brokers quiet unless somebody looks for a fault.

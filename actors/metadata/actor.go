@@ -24,8 +24,16 @@ type Apply struct {
 // hosted says that a shard has taken an order.
 type hosted struct{ apply *application }
 
+// aside is what became of a log that no topic claims.
+type aside struct {
+	partition model.TopicPartition
+	to        string
+	err       error
+}
+
 func (*Apply) MessageKind() string  { return "metadata.apply" }
 func (*hosted) MessageKind() string { return "metadata.hosted" }
+func (*aside) MessageKind() string  { return "metadata.aside" }
 
 // Found is a log that stood in a log directory at the start, with what the directory's checkpoints say of it.
 type Found struct {
@@ -59,6 +67,7 @@ type progress struct {
 	claimed int
 	found   map[model.TopicPartition]Found
 	waiting []*Apply // the first one is under way
+	strays  strays
 }
 
 // applier applies images one after the other: the next one waits until the orders of the one before were taken.
@@ -100,6 +109,8 @@ func (a *applier) Receive(ctx *kit.Context, m kit.Message) {
 		m.apply.left--
 		a.settle()
 		a.next(ctx)
+	case *aside:
+		a.setAside(m)
 	}
 }
 

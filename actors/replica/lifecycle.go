@@ -96,7 +96,7 @@ func (a *actor) opened(ctx *kit.Context, m *opened) {
 	}
 	a.opening = false
 	if m.aside != "" {
-		a.deps.Log.Warn("a log of another topic id was set aside", "partition", a.kept.handle.TP.String(), "now", m.aside)
+		a.deps.Log.Warn("the log of an earlier topic of the name was set aside and is kept until it is moved or deleted by hand", "partition", a.kept.handle.TP.String(), "now", m.aside)
 	}
 	if m.err != nil {
 		a.openFailed(ctx, m.err)
