@@ -34,6 +34,7 @@ type Broker struct {
 	Admin        Admin
 	Output       Output
 	Trace        Trace
+	Lag          Lag
 	Budgets      Budgets
 	Disk         Disk
 
@@ -174,6 +175,13 @@ type Output struct {
 type Trace struct {
 	SampleEvery int32 `key:"trace.sample.every"`
 	Spans       int32 `key:"trace.spans.max"`
+}
+
+// Lag is how the metrics tell of groups that are behind.
+type Lag struct {
+	Every      time.Duration `key:"group.lag.interval.ms"`
+	SeriesMax  int32         `key:"group.lag.series.max"`
+	Partitions bool          `key:"group.lag.partitions"`
 }
 
 // Budgets bound what the broker holds in all, so that many partitions or connections do not add up without end.
