@@ -1,0 +1,110 @@
+package lag
+
+import (
+	"sync/atomic"
+	"time"
+
+	"troupe/actors/coordinator"
+	"troupe/actors/group"
+	"troupe/actors/kit"
+	"troupe/internal/model"
+)
+
+// Board holds the last report. It is safe for concurrent use.
+type Board struct{ last atomic.Pointer[Report] }
+
+// Last is the report of the last round, nil before the first has ended.
+func (b *Board) Last() *Report { return b.last.Load() }
+
+// Deps is what the actor works with.
+type Deps struct {
+	Coordinators *coordinator.Directory
+	// Leader is who leads a partition, negative for nobody.
+	Leader func(model.TopicPartition) model.BrokerID
+	// Ask passes a question on to a broker's Leader; what cannot be passed on is failed.
+	Ask     func(model.BrokerID, *Question)
+	Every   time.Duration // group.lag.interval.ms
+	Options Options
+	Board   *Board
+}
+
+// actor runs the machine, a round at a time. Nothing in it outlives a panic but the report.
+type actor struct {
+	deps    *Deps
+	machine *Machine
+	round   uint64
+	// waiting counts the coordinators, then the brokers, that have not told yet.
+	waiting int
+	asking  bool // brokers are being asked
+	groups  []group.Standing
+}
+
+// New makes the actor that measures the groups which are coordinated here.
+func New(d *Deps) kit.Props {
+	return kit.Props{Kind: "lag", New: func() kit.Behavior { return &actor{deps: d, machine: NewMachine(d.Options)} }}
+}
+
+// Start waits for the first round.
+func (a *actor) Start(ctx *kit.Context) { ctx.After(a.deps.Every, &roundDue{}) }
+
+// Receive goes through the steps of a round. What comes for a former one is too late.
+func (a *actor) Receive(ctx *kit.Context, m kit.Message) {
+	switch m := m.(type) {
+	case *roundDue:
+		ctx.After(a.deps.Every, m)
+		if a.asking {
+			a.publish(ctx) // somebody has not answered in all this time
+		}
+		a.begin(ctx)
+	case *surveyed:
+		if m.round == a.round && !a.asking {
+			a.groups = append(a.groups, m.groups...)
+			a.arrived(ctx)
+		}
+	case *answered:
+		if m.round == a.round && a.asking {
+			a.machine.Answered(m.answers)
+			a.arrived(ctx)
+		}
+	}
+}
+
+// begin looks into the coordinators. One that is loading has no groups to tell of.
+func (a *actor) begin(ctx *kit.Context) {
+	partitions := a.deps.Coordinators.Partitions()
+	a.round++
+	a.groups, a.asking, a.waiting = nil, false, len(partitions)+1
+	for _, n := range partitions {
+		self, told := ctx.Self(), &surveyed{round: a.round}
+		a.deps.Coordinators.Look(n, &coordinator.Look{
+			Read:  func(m coordinator.Machine) { told.groups = m.(*group.Machine).Survey() },
+			Reply: kit.NewReply(func(bool, error) { self.Send(told) }),
+		})
+	}
+	a.arrived(ctx)
+}
+
+// arrived goes on when everybody has told.
+func (a *actor) arrived(ctx *kit.Context) {
+	if a.waiting--; a.waiting > 0 {
+		return
+	}
+	if a.asking {
+		a.publish(ctx)
+		return
+	}
+	asks := a.machine.Begin(a.groups, a.deps.Leader)
+	a.groups, a.asking, a.waiting = nil, true, len(asks)+1
+	for _, ask := range asks {
+		self, round := ctx.Self(), a.round
+		a.deps.Ask(ask.Broker, &Question{Partitions: ask.Partitions, Reply: kit.NewReply(func(answers []Answer, _ error) {
+			self.Send(&answered{round, answers})
+		})})
+	}
+	a.arrived(ctx)
+}
+
+func (a *actor) publish(ctx *kit.Context) {
+	a.asking = false
+	a.deps.Board.last.Store(a.machine.Report(ctx.Now()))
+}
