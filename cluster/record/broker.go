@@ -1,6 +1,9 @@
 package record
 
-import "troupe/internal/model"
+import (
+	"troupe/codec/flexible"
+	"troupe/internal/model"
+)
 
 // RegisterBroker announces an incarnation of a broker; its offset is the broker epoch (KIP-631). It replaces what was
 // registered under the id before.
@@ -88,105 +91,105 @@ type RegisterController struct {
 // Key is 0.
 func (*RegisterBroker) Key() Key { return KeyRegisterBroker }
 
-func (r *RegisterBroker) fields(c *coder, version int16) {
-	codeInt32(c, &r.BrokerID)
+func (r *RegisterBroker) fields(c *flexible.Coder, version int16) {
+	flexible.Int32(c, &r.BrokerID)
 	if version >= 2 {
-		c.bool(&r.IsMigratingZkBroker)
+		c.Bool(&r.IsMigratingZkBroker)
 	}
-	c.uuid(&r.IncarnationID)
-	codeInt64(c, &r.BrokerEpoch)
-	c.endpoints(&r.Endpoints)
-	c.featureRanges(&r.Features)
-	c.nullableString(&r.Rack)
-	c.bool(&r.Fenced)
+	c.UUID(&r.IncarnationID)
+	flexible.Int64(c, &r.BrokerEpoch)
+	endpoints(c, &r.Endpoints)
+	featureRanges(c, &r.Features)
+	c.NullableString(&r.Rack)
+	c.Bool(&r.Fenced)
 	if version >= 1 {
-		c.bool(&r.InControlledShutdown)
+		c.Bool(&r.InControlledShutdown)
 	}
-	c.tags(since(version, 3,
-		field{0, len(r.LogDirs) > 0, func() { c.uuids(&r.LogDirs) }},
+	c.Tags(since(version, 3,
+		flexible.Tag(0, len(r.LogDirs) > 0, func() { c.UUIDs(&r.LogDirs) }),
 	), since(version, 4,
-		field{1, r.CordonedLogDirs != nil, func() { c.nullableUUIDs(&r.CordonedLogDirs) }},
+		flexible.Tag(1, r.CordonedLogDirs != nil, func() { c.NullableUUIDs(&r.CordonedLogDirs) }),
 	))
 }
 
 // since gives f in the versions that have it, and otherwise a field that is neither written nor known.
-func since(version, from int16, f field) field {
+func since(version, from int16, f flexible.Field) flexible.Field {
 	if version >= from {
 		return f
 	}
-	return field{tag: ^uint64(0)}
+	return flexible.Tag(^uint64(0), false, nil)
 }
 
 // Key is 1.
 func (*UnregisterBroker) Key() Key { return KeyUnregisterBroker }
 
-func (r *UnregisterBroker) fields(c *coder, _ int16) {
-	codeInt32(c, &r.BrokerID)
-	codeInt64(c, &r.BrokerEpoch)
-	c.tags()
+func (r *UnregisterBroker) fields(c *flexible.Coder, _ int16) {
+	flexible.Int32(c, &r.BrokerID)
+	flexible.Int64(c, &r.BrokerEpoch)
+	c.Tags()
 }
 
 // Key is 7.
 func (*FenceBroker) Key() Key { return KeyFenceBroker }
 
-func (r *FenceBroker) fields(c *coder, _ int16) {
-	codeInt32(c, &r.ID)
-	codeInt64(c, &r.Epoch)
-	c.tags()
+func (r *FenceBroker) fields(c *flexible.Coder, _ int16) {
+	flexible.Int32(c, &r.ID)
+	flexible.Int64(c, &r.Epoch)
+	c.Tags()
 }
 
 // Key is 8.
 func (*UnfenceBroker) Key() Key { return KeyUnfenceBroker }
 
-func (r *UnfenceBroker) fields(c *coder, _ int16) {
-	codeInt32(c, &r.ID)
-	codeInt64(c, &r.Epoch)
-	c.tags()
+func (r *UnfenceBroker) fields(c *flexible.Coder, _ int16) {
+	flexible.Int32(c, &r.ID)
+	flexible.Int64(c, &r.Epoch)
+	c.Tags()
 }
 
 // Key is 17.
 func (*BrokerRegistrationChange) Key() Key { return KeyBrokerRegistrationChange }
 
-func (r *BrokerRegistrationChange) fields(c *coder, version int16) {
-	codeInt32(c, &r.BrokerID)
-	codeInt64(c, &r.BrokerEpoch)
-	c.tags(
-		field{0, r.Fenced != 0, func() { c.int8(&r.Fenced) }},
-		since(version, 1, field{1, r.InControlledShutdown != 0, func() { c.int8(&r.InControlledShutdown) }}),
-		since(version, 2, field{2, len(r.LogDirs) > 0, func() { c.uuids(&r.LogDirs) }}),
-		since(version, 3, field{3, r.CordonedLogDirs != nil, func() { c.nullableUUIDs(&r.CordonedLogDirs) }}),
+func (r *BrokerRegistrationChange) fields(c *flexible.Coder, version int16) {
+	flexible.Int32(c, &r.BrokerID)
+	flexible.Int64(c, &r.BrokerEpoch)
+	c.Tags(
+		flexible.Tag(0, r.Fenced != 0, func() { c.Int8(&r.Fenced) }),
+		since(version, 1, flexible.Tag(1, r.InControlledShutdown != 0, func() { c.Int8(&r.InControlledShutdown) })),
+		since(version, 2, flexible.Tag(2, len(r.LogDirs) > 0, func() { c.UUIDs(&r.LogDirs) })),
+		since(version, 3, flexible.Tag(3, r.CordonedLogDirs != nil, func() { c.NullableUUIDs(&r.CordonedLogDirs) })),
 	)
 }
 
 // Key is 27.
 func (*RegisterController) Key() Key { return KeyRegisterController }
 
-func (r *RegisterController) fields(c *coder, _ int16) {
-	codeInt32(c, &r.ControllerID)
-	c.uuid(&r.IncarnationID)
-	c.bool(&r.ZkMigrationReady)
-	c.endpoints(&r.Endpoints)
-	c.featureRanges(&r.Features)
-	c.tags()
+func (r *RegisterController) fields(c *flexible.Coder, _ int16) {
+	flexible.Int32(c, &r.ControllerID)
+	c.UUID(&r.IncarnationID)
+	c.Bool(&r.ZkMigrationReady)
+	endpoints(c, &r.Endpoints)
+	featureRanges(c, &r.Features)
+	c.Tags()
 }
 
 // endpoints: an element takes at least 7 bytes, two empty strings, two numbers and its tag count.
-func (c *coder) endpoints(v *[]Endpoint) {
-	array(c, v, false, 7, func(e *Endpoint) {
-		c.string(&e.Name)
-		c.string(&e.Host)
-		c.uint16(&e.Port)
-		c.int16(&e.SecurityProtocol)
-		c.tags()
+func endpoints(c *flexible.Coder, v *[]Endpoint) {
+	flexible.Array(c, v, false, 7, func(e *Endpoint) {
+		c.String(&e.Name)
+		c.String(&e.Host)
+		c.Uint16(&e.Port)
+		c.Int16(&e.SecurityProtocol)
+		c.Tags()
 	})
 }
 
 // featureRanges: an element takes at least 6 bytes.
-func (c *coder) featureRanges(v *[]FeatureRange) {
-	array(c, v, false, 6, func(f *FeatureRange) {
-		c.string(&f.Name)
-		c.int16(&f.MinSupportedVersion)
-		c.int16(&f.MaxSupportedVersion)
-		c.tags()
+func featureRanges(c *flexible.Coder, v *[]FeatureRange) {
+	flexible.Array(c, v, false, 6, func(f *FeatureRange) {
+		c.String(&f.Name)
+		c.Int16(&f.MinSupportedVersion)
+		c.Int16(&f.MaxSupportedVersion)
+		c.Tags()
 	})
 }

@@ -1,6 +1,9 @@
 package record
 
-import "troupe/internal/model"
+import (
+	"troupe/codec/flexible"
+	"troupe/internal/model"
+)
 
 // Config sets one key of a resource, or removes it when Value is nil.
 type Config struct {
@@ -52,61 +55,61 @@ type AbortTransaction struct {
 // Key is 4.
 func (*Config) Key() Key { return KeyConfig }
 
-func (r *Config) fields(c *coder, _ int16) {
-	c.int8(&r.ResourceType)
-	c.string(&r.ResourceName)
-	c.string(&r.Name)
-	c.nullableString(&r.Value)
-	c.tags()
+func (r *Config) fields(c *flexible.Coder, _ int16) {
+	c.Int8(&r.ResourceType)
+	c.String(&r.ResourceName)
+	c.String(&r.Name)
+	c.NullableString(&r.Value)
+	c.Tags()
 }
 
 // Key is 12.
 func (*FeatureLevel) Key() Key { return KeyFeatureLevel }
 
-func (r *FeatureLevel) fields(c *coder, _ int16) {
-	c.string(&r.Name)
-	c.int16(&r.Level)
-	c.tags()
+func (r *FeatureLevel) fields(c *flexible.Coder, _ int16) {
+	c.String(&r.Name)
+	c.Int16(&r.Level)
+	c.Tags()
 }
 
 // Key is 15.
 func (*ProducerIDs) Key() Key { return KeyProducerIDs }
 
-func (r *ProducerIDs) fields(c *coder, _ int16) {
-	codeInt32(c, &r.BrokerID)
-	codeInt64(c, &r.BrokerEpoch)
-	codeInt64(c, &r.NextProducerID)
-	c.tags()
+func (r *ProducerIDs) fields(c *flexible.Coder, _ int16) {
+	flexible.Int32(c, &r.BrokerID)
+	flexible.Int64(c, &r.BrokerEpoch)
+	flexible.Int64(c, &r.NextProducerID)
+	c.Tags()
 }
 
 // Key is 20.
 func (*NoOp) Key() Key { return KeyNoOp }
 
-func (*NoOp) fields(c *coder, _ int16) { c.tags() }
+func (*NoOp) fields(c *flexible.Coder, _ int16) { c.Tags() }
 
 // Key is 21.
 func (*ZkMigrationState) Key() Key { return KeyZkMigrationState }
 
-func (r *ZkMigrationState) fields(c *coder, _ int16) {
-	c.int8(&r.State)
-	c.tags()
+func (r *ZkMigrationState) fields(c *flexible.Coder, _ int16) {
+	c.Int8(&r.State)
+	c.Tags()
 }
 
 // Key is 23.
 func (*BeginTransaction) Key() Key { return KeyBeginTransaction }
 
-func (r *BeginTransaction) fields(c *coder, _ int16) {
-	c.tags(field{0, r.Name != nil, func() { c.nullableString(&r.Name) }})
+func (r *BeginTransaction) fields(c *flexible.Coder, _ int16) {
+	c.Tags(flexible.Tag(0, r.Name != nil, func() { c.NullableString(&r.Name) }))
 }
 
 // Key is 24.
 func (*EndTransaction) Key() Key { return KeyEndTransaction }
 
-func (*EndTransaction) fields(c *coder, _ int16) { c.tags() }
+func (*EndTransaction) fields(c *flexible.Coder, _ int16) { c.Tags() }
 
 // Key is 25.
 func (*AbortTransaction) Key() Key { return KeyAbortTransaction }
 
-func (r *AbortTransaction) fields(c *coder, _ int16) {
-	c.tags(field{0, r.Reason != nil, func() { c.nullableString(&r.Reason) }})
+func (r *AbortTransaction) fields(c *flexible.Coder, _ int16) {
+	c.Tags(flexible.Tag(0, r.Reason != nil, func() { c.NullableString(&r.Reason) }))
 }

@@ -14,6 +14,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"troupe/codec/flexible"
 )
 
 // frameVersion is the only framing of metadata records that exists (KIP-631).
@@ -27,7 +29,7 @@ type Record interface {
 	// Key is the record's api key.
 	Key() Key
 	// fields walks the fields in wire order; the coder reads or writes them.
-	fields(c *coder, version int16)
+	fields(c *flexible.Coder, version int16)
 }
 
 // Append encodes r as the newest version that the metadata version allows.
@@ -45,9 +47,9 @@ func AppendVersion(dst []byte, r Record, version int16) ([]byte, error) {
 	dst = binary.AppendUvarint(dst, frameVersion)
 	dst = binary.AppendUvarint(dst, uint64(key))
 	dst = binary.AppendUvarint(dst, uint64(version))
-	c := coder{writing: true, buf: dst}
-	r.fields(&c, version)
-	return c.buf, nil
+	c := flexible.Writer(dst)
+	r.fields(c, version)
+	return c.Buffer(), nil
 }
 
 // Decode reads one record, the whole of b.
@@ -76,13 +78,10 @@ func DecodeVersion(b []byte) (Record, int16, error) {
 	if r == nil || version > key.maxVersion() {
 		return nil, 0, &UnknownError{Key: key, Version: version}
 	}
-	c := coder{buf: rest}
-	r.fields(&c, version)
-	if c.bad == "" && len(c.buf) != 0 {
-		c.fail("bytes follow the last field")
-	}
-	if c.bad != "" {
-		return nil, 0, &CorruptError{Key: key, Version: version, Reason: c.bad}
+	c := flexible.Reader(rest)
+	r.fields(c, version)
+	if fault := c.End(); fault != "" {
+		return nil, 0, &CorruptError{Key: key, Version: version, Reason: fault}
 	}
 	return r, version, nil
 }

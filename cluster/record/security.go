@@ -1,6 +1,9 @@
 package record
 
-import "troupe/internal/model"
+import (
+	"troupe/codec/flexible"
+	"troupe/internal/model"
+)
 
 // AccessControlEntry adds an ACL; the codes are those of the ACL requests (KIP-140, KIP-290).
 type AccessControlEntry struct {
@@ -73,81 +76,81 @@ type QuotaEntity struct {
 // Key is 18.
 func (*AccessControlEntry) Key() Key { return KeyAccessControlEntry }
 
-func (r *AccessControlEntry) fields(c *coder, _ int16) {
-	c.uuid(&r.ID)
-	c.int8(&r.ResourceType)
-	c.string(&r.ResourceName)
-	c.int8(&r.PatternType)
-	c.string(&r.Principal)
-	c.string(&r.Host)
-	c.int8(&r.Operation)
-	c.int8(&r.PermissionType)
-	c.tags()
+func (r *AccessControlEntry) fields(c *flexible.Coder, _ int16) {
+	c.UUID(&r.ID)
+	c.Int8(&r.ResourceType)
+	c.String(&r.ResourceName)
+	c.Int8(&r.PatternType)
+	c.String(&r.Principal)
+	c.String(&r.Host)
+	c.Int8(&r.Operation)
+	c.Int8(&r.PermissionType)
+	c.Tags()
 }
 
 // Key is 19.
 func (*RemoveAccessControlEntry) Key() Key { return KeyRemoveAccessControlEntry }
 
-func (r *RemoveAccessControlEntry) fields(c *coder, _ int16) {
-	c.uuid(&r.ID)
-	c.tags()
+func (r *RemoveAccessControlEntry) fields(c *flexible.Coder, _ int16) {
+	c.UUID(&r.ID)
+	c.Tags()
 }
 
 // Key is 11.
 func (*UserScramCredential) Key() Key { return KeyUserScramCredential }
 
-func (r *UserScramCredential) fields(c *coder, _ int16) {
-	c.string(&r.Name)
-	c.int8(&r.Mechanism)
-	c.bytes(&r.Salt)
-	c.bytes(&r.StoredKey)
-	c.bytes(&r.ServerKey)
-	codeInt32(c, &r.Iterations)
-	c.tags()
+func (r *UserScramCredential) fields(c *flexible.Coder, _ int16) {
+	c.String(&r.Name)
+	c.Int8(&r.Mechanism)
+	c.Bytes(&r.Salt)
+	c.Bytes(&r.StoredKey)
+	c.Bytes(&r.ServerKey)
+	flexible.Int32(c, &r.Iterations)
+	c.Tags()
 }
 
 // Key is 22.
 func (*RemoveUserScramCredential) Key() Key { return KeyRemoveUserScramCredential }
 
-func (r *RemoveUserScramCredential) fields(c *coder, _ int16) {
-	c.string(&r.Name)
-	c.int8(&r.Mechanism)
-	c.tags()
+func (r *RemoveUserScramCredential) fields(c *flexible.Coder, _ int16) {
+	c.String(&r.Name)
+	c.Int8(&r.Mechanism)
+	c.Tags()
 }
 
 // Key is 10.
 func (*DelegationToken) Key() Key { return KeyDelegationToken }
 
-func (r *DelegationToken) fields(c *coder, _ int16) {
-	c.string(&r.Owner)
-	c.string(&r.Requester)
-	array(c, &r.Renewers, false, 1, c.string)
-	codeInt64(c, &r.IssueTimestamp)
-	codeInt64(c, &r.MaxTimestamp)
-	codeInt64(c, &r.ExpirationTimestamp)
-	c.string(&r.TokenID)
-	c.tags()
+func (r *DelegationToken) fields(c *flexible.Coder, _ int16) {
+	c.String(&r.Owner)
+	c.String(&r.Requester)
+	flexible.Array(c, &r.Renewers, false, 1, c.String)
+	flexible.Int64(c, &r.IssueTimestamp)
+	flexible.Int64(c, &r.MaxTimestamp)
+	flexible.Int64(c, &r.ExpirationTimestamp)
+	c.String(&r.TokenID)
+	c.Tags()
 }
 
 // Key is 26.
 func (*RemoveDelegationToken) Key() Key { return KeyRemoveDelegationToken }
 
-func (r *RemoveDelegationToken) fields(c *coder, _ int16) {
-	c.string(&r.TokenID)
-	c.tags()
+func (r *RemoveDelegationToken) fields(c *flexible.Coder, _ int16) {
+	c.String(&r.TokenID)
+	c.Tags()
 }
 
 // Key is 14.
 func (*ClientQuota) Key() Key { return KeyClientQuota }
 
-func (r *ClientQuota) fields(c *coder, _ int16) {
-	array(c, &r.Entity, false, 3, func(e *QuotaEntity) {
-		c.string(&e.Type)
-		c.nullableString(&e.Name)
-		c.tags()
+func (r *ClientQuota) fields(c *flexible.Coder, _ int16) {
+	flexible.Array(c, &r.Entity, false, 3, func(e *QuotaEntity) {
+		c.String(&e.Type)
+		c.NullableString(&e.Name)
+		c.Tags()
 	})
-	c.string(&r.QuotaKey)
-	c.float64(&r.Value)
-	c.bool(&r.Remove)
-	c.tags()
+	c.String(&r.QuotaKey)
+	c.Float64(&r.Value)
+	c.Bool(&r.Remove)
+	c.Tags()
 }

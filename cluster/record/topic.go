@@ -1,6 +1,9 @@
 package record
 
-import "troupe/internal/model"
+import (
+	"troupe/codec/flexible"
+	"troupe/internal/model"
+)
 
 // Leader recovery states of a partition (facts/replication.md 1).
 const (
@@ -85,41 +88,41 @@ func NewPartitionChange(partition int32, topic model.TopicID) *PartitionChange {
 // Key is 2.
 func (*Topic) Key() Key { return KeyTopic }
 
-func (r *Topic) fields(c *coder, _ int16) {
-	c.string(&r.Name)
-	c.uuid(&r.ID)
-	c.tags()
+func (r *Topic) fields(c *flexible.Coder, _ int16) {
+	c.String(&r.Name)
+	c.UUID(&r.ID)
+	c.Tags()
 }
 
 // Key is 9.
 func (*RemoveTopic) Key() Key { return KeyRemoveTopic }
 
-func (r *RemoveTopic) fields(c *coder, _ int16) {
-	c.uuid(&r.ID)
-	c.tags()
+func (r *RemoveTopic) fields(c *flexible.Coder, _ int16) {
+	c.UUID(&r.ID)
+	c.Tags()
 }
 
 // Key is 3.
 func (*Partition) Key() Key { return KeyPartition }
 
 // The order on the wire is the schema's, which puts the recovery state behind tag 0 although it is declared earlier.
-func (r *Partition) fields(c *coder, version int16) {
-	codeInt32(c, &r.PartitionID)
-	c.uuid(&r.TopicID)
-	c.brokers(&r.Replicas)
-	c.brokers(&r.ISR)
-	c.brokers(&r.RemovingReplicas)
-	c.brokers(&r.AddingReplicas)
-	codeInt32(c, &r.Leader)
-	codeInt32(c, &r.LeaderEpoch)
-	codeInt32(c, &r.PartitionEpoch)
+func (r *Partition) fields(c *flexible.Coder, version int16) {
+	flexible.Int32(c, &r.PartitionID)
+	c.UUID(&r.TopicID)
+	brokerIDs(c, &r.Replicas)
+	brokerIDs(c, &r.ISR)
+	brokerIDs(c, &r.RemovingReplicas)
+	brokerIDs(c, &r.AddingReplicas)
+	flexible.Int32(c, &r.Leader)
+	flexible.Int32(c, &r.LeaderEpoch)
+	flexible.Int32(c, &r.PartitionEpoch)
 	if version >= 1 {
-		c.uuids(&r.Directories)
+		c.UUIDs(&r.Directories)
 	}
-	c.tags(
-		field{0, r.LeaderRecoveryState != Recovered, func() { c.int8(&r.LeaderRecoveryState) }},
-		since(version, 2, field{1, r.EligibleLeaderReplicas != nil, func() { c.nullableBrokers(&r.EligibleLeaderReplicas) }}),
-		since(version, 2, field{2, r.LastKnownELR != nil, func() { c.nullableBrokers(&r.LastKnownELR) }}),
+	c.Tags(
+		flexible.Tag(0, r.LeaderRecoveryState != Recovered, func() { c.Int8(&r.LeaderRecoveryState) }),
+		since(version, 2, flexible.Tag(1, r.EligibleLeaderReplicas != nil, func() { nullableBrokerIDs(c, &r.EligibleLeaderReplicas) })),
+		since(version, 2, flexible.Tag(2, r.LastKnownELR != nil, func() { nullableBrokerIDs(c, &r.LastKnownELR) })),
 	)
 }
 
@@ -128,26 +131,26 @@ func (*PartitionChange) Key() Key { return KeyPartitionChange }
 
 // Everything but the two ids is tagged: a change of an ISR takes some 30 bytes. Tags are in rising order, which is not the
 // order of the schema.
-func (r *PartitionChange) fields(c *coder, version int16) {
-	codeInt32(c, &r.PartitionID)
-	c.uuid(&r.TopicID)
-	c.tags(
-		field{0, r.ISR != nil, func() { c.nullableBrokers(&r.ISR) }},
-		field{1, r.Leader != NoLeaderChange, func() { codeInt32(c, &r.Leader) }},
-		field{2, r.Replicas != nil, func() { c.nullableBrokers(&r.Replicas) }},
-		field{3, r.RemovingReplicas != nil, func() { c.nullableBrokers(&r.RemovingReplicas) }},
-		field{4, r.AddingReplicas != nil, func() { c.nullableBrokers(&r.AddingReplicas) }},
-		field{5, r.LeaderRecoveryState != NoRecoveryChange, func() { c.int8(&r.LeaderRecoveryState) }},
-		since(version, 2, field{6, r.EligibleLeaderReplicas != nil, func() { c.nullableBrokers(&r.EligibleLeaderReplicas) }}),
-		since(version, 2, field{7, r.LastKnownELR != nil, func() { c.nullableBrokers(&r.LastKnownELR) }}),
-		since(version, 1, field{8, r.Directories != nil, func() { c.nullableUUIDs(&r.Directories) }}),
+func (r *PartitionChange) fields(c *flexible.Coder, version int16) {
+	flexible.Int32(c, &r.PartitionID)
+	c.UUID(&r.TopicID)
+	c.Tags(
+		flexible.Tag(0, r.ISR != nil, func() { nullableBrokerIDs(c, &r.ISR) }),
+		flexible.Tag(1, r.Leader != NoLeaderChange, func() { flexible.Int32(c, &r.Leader) }),
+		flexible.Tag(2, r.Replicas != nil, func() { nullableBrokerIDs(c, &r.Replicas) }),
+		flexible.Tag(3, r.RemovingReplicas != nil, func() { nullableBrokerIDs(c, &r.RemovingReplicas) }),
+		flexible.Tag(4, r.AddingReplicas != nil, func() { nullableBrokerIDs(c, &r.AddingReplicas) }),
+		flexible.Tag(5, r.LeaderRecoveryState != NoRecoveryChange, func() { c.Int8(&r.LeaderRecoveryState) }),
+		since(version, 2, flexible.Tag(6, r.EligibleLeaderReplicas != nil, func() { nullableBrokerIDs(c, &r.EligibleLeaderReplicas) })),
+		since(version, 2, flexible.Tag(7, r.LastKnownELR != nil, func() { nullableBrokerIDs(c, &r.LastKnownELR) })),
+		since(version, 1, flexible.Tag(8, r.Directories != nil, func() { c.NullableUUIDs(&r.Directories) })),
 	)
 }
 
 // Key is 28.
 func (*ClearElr) Key() Key { return KeyClearElr }
 
-func (r *ClearElr) fields(c *coder, _ int16) {
-	c.string(&r.TopicName)
-	c.tags()
+func (r *ClearElr) fields(c *flexible.Coder, _ int16) {
+	c.String(&r.TopicName)
+	c.Tags()
 }

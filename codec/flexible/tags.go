@@ -1,17 +1,20 @@
-package record
+package flexible
 
 import "encoding/binary"
 
-// field is one tagged field: written only when set says that it differs from its default, read when it is there.
-type field struct {
+// Field is one tagged field: written only when set says that it differs from its default, read when it is there.
+type Field struct {
 	tag  uint64
 	set  bool
 	code func()
 }
 
-// tags codes the tagged section that ends every flexible structure: count, then tag, size and bytes in rising order of
+// Tag makes a tagged field.
+func Tag(tag uint64, set bool, code func()) Field { return Field{tag, set, code} }
+
+// Tags codes the tagged section that ends every flexible structure: count, then tag, size and bytes in rising order of
 // tag. Unknown tags are skipped when read, so a newer minor field does not stop an older reader.
-func (c *coder) tags(fields ...field) {
+func (c *Coder) Tags(fields ...Field) {
 	if c.writing {
 		c.writeTags(fields)
 		return
@@ -52,7 +55,7 @@ func (c *coder) tags(fields ...field) {
 
 // writeTags writes each value apart first, because its size stands before it. Fields come in the order given, which the
 // callers keep rising.
-func (c *coder) writeTags(fields []field) {
+func (c *Coder) writeTags(fields []Field) {
 	var count uint64
 	for _, f := range fields {
 		if f.set {

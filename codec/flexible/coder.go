@@ -1,4 +1,6 @@
-package record
+// Package flexible codes records in Kafka's flexible encoding (KIP-482), for those that no library knows: of the metadata
+// log and of the coordinators' topics. Messages between clients and brokers are kmsg's.
+package flexible
 
 import (
 	"encoding/binary"
@@ -7,7 +9,7 @@ import (
 	"troupe/internal/model"
 )
 
-// coder reads or writes the fields of a record, so that each kind states its layout once.
+// Coder reads or writes the fields of a record, so that each kind states its layout once.
 // Reading consumes buf from the front and stops at the first failure (bad); every later field then stays zero.
 //
 // The encodings, big-endian (facts/README.md, "Wire rules"):
@@ -18,13 +20,30 @@ import (
 //	string, bytes           unsigned varint n+1, then n bytes; 0 alone is null
 //	list                    unsigned varint n+1, then n elements; 0 alone is null
 //	structure               its fields, then its tagged section (tags.go)
-type coder struct {
+type Coder struct {
 	writing bool
 	buf     []byte
 	bad     string
 }
 
-func (c *coder) fail(reason string) {
+// Writer appends to dst.
+func Writer(dst []byte) *Coder { return &Coder{writing: true, buf: dst} }
+
+// Reader reads b.
+func Reader(b []byte) *Coder { return &Coder{buf: b} }
+
+// Buffer is what was written, or what is not read yet.
+func (c *Coder) Buffer() []byte { return c.buf }
+
+// End tells what was wrong with what was read, of which nothing may be left; "" is nothing.
+func (c *Coder) End() string {
+	if c.bad == "" && len(c.buf) != 0 {
+		c.fail("bytes follow the last field")
+	}
+	return c.bad
+}
+
+func (c *Coder) fail(reason string) {
 	if c.bad == "" {
 		c.bad = reason
 	}
@@ -32,7 +51,7 @@ func (c *coder) fail(reason string) {
 }
 
 // take gives the next n bytes, or nil after a failure. The length is checked before anything is allocated for it.
-func (c *coder) take(n int) []byte {
+func (c *Coder) take(n int) []byte {
 	if c.bad != "" {
 		return nil
 	}
@@ -47,7 +66,7 @@ func (c *coder) take(n int) []byte {
 
 // uvarint codes what never exceeds 32 bits in this format: lengths, counts and tags. A larger number is damage, and must
 // not become a negative length.
-func (c *coder) uvarint(v *uint64) {
+func (c *Coder) uvarint(v *uint64) {
 	if c.writing {
 		c.buf = binary.AppendUvarint(c.buf, *v)
 		return
@@ -61,7 +80,7 @@ func (c *coder) uvarint(v *uint64) {
 }
 
 // size codes a compact length: n+1, with 0 for null. It gives -1 for null.
-func (c *coder) size(n int) int {
+func (c *Coder) size(n int) int {
 	v := uint64(n + 1)
 	c.uvarint(&v)
 	if c.bad != "" {
@@ -70,8 +89,8 @@ func (c *coder) size(n int) int {
 	return int(v) - 1
 }
 
-// bool takes any byte but 0 for true, as Kafka's reader does.
-func (c *coder) bool(v *bool) {
+// Bool takes any byte but 0 for true, as Kafka's reader does.
+func (c *Coder) Bool(v *bool) {
 	if c.writing {
 		var b byte
 		if *v {
@@ -85,7 +104,7 @@ func (c *coder) bool(v *bool) {
 	}
 }
 
-func (c *coder) int8(v *int8) {
+func (c *Coder) Int8(v *int8) {
 	if c.writing {
 		c.buf = append(c.buf, byte(*v))
 	} else if b := c.take(1); b != nil {
@@ -93,7 +112,7 @@ func (c *coder) int8(v *int8) {
 	}
 }
 
-func (c *coder) int16(v *int16) {
+func (c *Coder) Int16(v *int16) {
 	if c.writing {
 		c.buf = binary.BigEndian.AppendUint16(c.buf, uint16(*v))
 	} else if b := c.take(2); b != nil {
@@ -101,15 +120,15 @@ func (c *coder) int16(v *int16) {
 	}
 }
 
-// uint16 is for ports.
-func (c *coder) uint16(v *uint16) {
+// Uint16 is for ports.
+func (c *Coder) Uint16(v *uint16) {
 	signed := int16(*v)
-	c.int16(&signed)
+	c.Int16(&signed)
 	*v = uint16(signed)
 }
 
-// codeInt32 codes any of the 32-bit identifiers; a method cannot have a type parameter.
-func codeInt32[T ~int32](c *coder, v *T) {
+// Int32 codes any of the 32-bit identifiers; a method cannot have a type parameter.
+func Int32[T ~int32](c *Coder, v *T) {
 	if c.writing {
 		c.buf = binary.BigEndian.AppendUint32(c.buf, uint32(*v))
 	} else if b := c.take(4); b != nil {
@@ -117,8 +136,8 @@ func codeInt32[T ~int32](c *coder, v *T) {
 	}
 }
 
-// codeInt64 codes any of the 64-bit identifiers, and times.
-func codeInt64[T ~int64](c *coder, v *T) {
+// Int64 codes any of the 64-bit identifiers, and times.
+func Int64[T ~int64](c *Coder, v *T) {
 	if c.writing {
 		c.buf = binary.BigEndian.AppendUint64(c.buf, uint64(*v))
 	} else if b := c.take(8); b != nil {
@@ -126,14 +145,14 @@ func codeInt64[T ~int64](c *coder, v *T) {
 	}
 }
 
-// float64 is IEEE 754, which only quotas use.
-func (c *coder) float64(v *float64) {
+// Float64 is IEEE 754, which only quotas use.
+func (c *Coder) Float64(v *float64) {
 	bits := int64(math.Float64bits(*v))
-	codeInt64(c, &bits)
+	Int64(c, &bits)
 	*v = math.Float64frombits(uint64(bits))
 }
 
-func (c *coder) uuid(v *model.UUID) {
+func (c *Coder) UUID(v *model.UUID) {
 	if c.writing {
 		c.buf = append(c.buf, v[:]...)
 	} else if b := c.take(len(v)); b != nil {
@@ -141,7 +160,7 @@ func (c *coder) uuid(v *model.UUID) {
 	}
 }
 
-func (c *coder) string(v *string) {
+func (c *Coder) String(v *string) {
 	n := c.size(len(*v))
 	switch {
 	case c.writing:
@@ -153,14 +172,14 @@ func (c *coder) string(v *string) {
 	}
 }
 
-// nullableString keeps null and "" apart: a rack that is not set, a config that is removed.
-func (c *coder) nullableString(v **string) {
+// NullableString keeps null and "" apart: a rack that is not set, a config that is removed.
+func (c *Coder) NullableString(v **string) {
 	if c.writing {
 		if *v == nil {
 			c.size(-1)
 			return
 		}
-		c.string(*v)
+		c.String(*v)
 		return
 	}
 	n := c.size(0)
@@ -172,8 +191,8 @@ func (c *coder) nullableString(v **string) {
 	*v = &s
 }
 
-// bytes copies, since what it reads from is the buffer of a batch.
-func (c *coder) bytes(v *[]byte) {
+// Bytes copies, since what it reads from is the buffer of a batch.
+func (c *Coder) Bytes(v *[]byte) {
 	n := c.size(len(*v))
 	switch {
 	case c.writing:
@@ -185,8 +204,8 @@ func (c *coder) bytes(v *[]byte) {
 	}
 }
 
-// array codes a list whose elements take at least width bytes each; nil is null where nullable says so.
-func array[T any](c *coder, v *[]T, nullable bool, width int, element func(*T)) {
+// Array codes a list whose elements take at least width bytes each; nil is null where nullable says so.
+func Array[T any](c *Coder, v *[]T, nullable bool, width int, element func(*T)) {
 	n := len(*v)
 	if nullable && c.writing && *v == nil {
 		n = -1
@@ -217,20 +236,10 @@ func array[T any](c *coder, v *[]T, nullable bool, width int, element func(*T)) 
 	}
 }
 
-// brokers is a list that may be empty but not null.
-func (c *coder) brokers(v *[]model.BrokerID) {
-	array(c, v, false, 4, func(id *model.BrokerID) { codeInt32(c, id) })
+func (c *Coder) UUIDs(v *[]model.UUID) {
+	Array(c, v, false, 16, c.UUID)
 }
 
-// nullableBrokers is a list whose null says "not given": in a change record, "leave as it is".
-func (c *coder) nullableBrokers(v *[]model.BrokerID) {
-	array(c, v, true, 4, func(id *model.BrokerID) { codeInt32(c, id) })
-}
-
-func (c *coder) uuids(v *[]model.UUID) {
-	array(c, v, false, 16, c.uuid)
-}
-
-func (c *coder) nullableUUIDs(v *[]model.UUID) {
-	array(c, v, true, 16, c.uuid)
+func (c *Coder) NullableUUIDs(v *[]model.UUID) {
+	Array(c, v, true, 16, c.UUID)
 }
