@@ -27,6 +27,8 @@ type Options struct {
 	RetentionCheck         time.Duration
 	// Random gives member ids; a test seeds it.
 	Random io.Reader
+	// Count is told of events for metrics; nil tells nobody.
+	Count func(e Event, n int)
 }
 
 // Machine is the group coordinator of one partition.
@@ -84,6 +86,9 @@ const (
 
 // New gives a machine with nothing in it; the frame loads it.
 func New(o Options) *Machine {
+	if o.Count == nil {
+		o.Count = func(Event, int) {}
+	}
 	line := timeline.New(0)
 	return &Machine{
 		options: o, line: line, groups: timeline.NewMap[string, group](line), timers: coordinator.NewDeadlines[timer](),

@@ -107,6 +107,7 @@ func (m *Machine) commit(r *kmsg.OffsetCommitRequest, t *kmsg.OffsetCommitReques
 	key := record.Offset{Group: r.Group, Topic: t.Topic, Partition: p.Partition}
 	m.append(record.CommitOffset(key, c.value()))
 	m.replayOffset(key, c)
+	m.options.Count(OffsetCommitted, 1)
 	return kerr.None
 }
 

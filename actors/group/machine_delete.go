@@ -37,6 +37,7 @@ func (m *Machine) deleteOffsets(w *waiter, r *kmsg.OffsetDeleteRequest) {
 				p.ErrorCode = int16(kerr.GroupSubscribedToTopic)
 			} else if _, committed := g.base().offsets.Get(key); committed {
 				m.deleteOffset(g.base(), key)
+				m.options.Count(OffsetDeleted, 1)
 			}
 			t.Partitions = append(t.Partitions, p)
 		}
@@ -99,7 +100,8 @@ func (m *Machine) expireOffsets() {
 	m.timers.Set(timer{kind: retentionTimer}, m.now.Add(m.options.RetentionCheck))
 	for _, id := range m.groupIDs() {
 		g, _ := m.groups.Get(id)
-		m.deleteOffsetsOf(g.base(), func(key partition, c *committed) bool { return m.expired(g, key, c) && !m.pending.holds(id, key) })
+		gone := m.deleteOffsetsOf(g.base(), func(key partition, c *committed) bool { return m.expired(g, key, c) && !m.pending.holds(id, key) })
+		m.options.Count(OffsetExpired, gone)
 		if c, is := g.(*classic); is && len(c.given) > 0 {
 			continue
 		}
@@ -120,11 +122,14 @@ func (m *Machine) Metadata(at coordinator.At, _ *image.Image, deleted []string) 
 	return m.end()
 }
 
-// deleteOffsetsOf lets go the offsets that a condition holds for, in an order that does not depend on the map's.
-func (m *Machine) deleteOffsetsOf(g *core, which func(partition, *committed) bool) {
-	for _, key := range g.offsets.KeysOf(which, comparePartitions) {
+// deleteOffsetsOf lets go the offsets that a condition holds for, in an order that does not depend on the map's, and tells
+// how many they are.
+func (m *Machine) deleteOffsetsOf(g *core, which func(partition, *committed) bool) int {
+	keys := g.offsets.KeysOf(which, comparePartitions)
+	for _, key := range keys {
 		m.deleteOffset(g, key)
 	}
+	return len(keys)
 }
 
 // idle is part of group: since the group became empty, or since the commit where the topic is not subscribed to, or the

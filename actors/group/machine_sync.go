@@ -83,6 +83,7 @@ func (m *Machine) settle(next model.Offset) {
 // handOut ends the sync phase. Members that come later get their part at once (sync in Stable).
 func (m *Machine) handOut(g *classic, assigned map[string][]byte) {
 	m.move(g, stable)
+	m.options.Count(ClassicRebalanced, 1)
 	for _, p := range g.members {
 		p.assigned = assigned[p.id]
 		if w := p.syncing; w != nil {
