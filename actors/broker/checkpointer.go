@@ -10,6 +10,7 @@ import (
 	"troupe/actors/kit"
 	"troupe/actors/replica"
 	"troupe/internal/model"
+	"troupe/partitionlog"
 	"troupe/partitionlog/checkpoint"
 )
 
@@ -133,7 +134,7 @@ func (c *checkpointer) write(ctx *kit.Context, d *disk.Dir, file string, then fu
 			return d.Checkpoints.Write(file, func() disk.Offsets { return c.read(d, file, settled) })
 		},
 		Done: func(err error) {
-			if err != nil {
+			if err != nil && !partitionlog.Passes(err) { // of a full disk the warden tells; the next round tries again
 				c.log.Error("checkpoint failed", "file", filepath.Join(d.Path, file), "err", err)
 			}
 			then()

@@ -80,6 +80,9 @@ func TestAFullDiskStopsWritersUntilThereIsRoomAndNoReader(t *testing.T) {
 		t.Fatalf("the broker failed: %v", err)
 	default:
 	}
+	if got := n.log.lines("level=ERROR"); len(got) != 2 {
+		t.Errorf("a full disk is told of with %q, want one line of the directory and one of the metadata", got)
+	}
 	n.stopClean()
 	n.start()
 	if got, err := fetchAll(dial(t, n.address()), "a", 0); err != nil || fmt.Sprint(got) != fmt.Sprint(want) {

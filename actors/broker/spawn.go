@@ -40,7 +40,7 @@ func (b *Broker) spawn(loaded *configs.Loaded, serving func()) {
 	b.env = partitionlog.NewEnv(b.fs, b.descriptors)
 	b.env.Index = partitionlog.NewIndexBudget(b.cfg.Budgets.IndexBytes)
 	// First, since the lanes tell it of a directory that fails.
-	b.refs.warden = b.system.Spawn("warden", kit.Props{Kind: "warden", New: func() kit.Behavior { return &warden{b} }})
+	b.refs.warden = b.system.Spawn("warden", kit.Props{Kind: "warden", New: func() kit.Behavior { return &warden{broker: b} }})
 	b.spawnDisks()
 	b.source = metadata.NewSource(b.identity.clusterID, loaded.Layers, cfg)
 	b.spawnReplicas()

@@ -2,21 +2,57 @@ package broker
 
 import (
 	"fmt"
+	"time"
 
 	"troupe/actors/disk"
 	"troupe/actors/kit"
 )
 
-// warden hears what may end the broker: log directories that failed.
-type warden struct{ broker *Broker }
+// warden hears of log directories that failed, which may end the broker, and of those that have no room.
+type warden struct {
+	broker *Broker
+	short  map[*disk.Dir]*shortage
+}
 
-// Receive lets the broker go on with the directories that are left. Without the metadata log it cannot follow the cluster,
-// and without any directory it has nothing to serve.
-func (w *warden) Receive(_ *kit.Context, m kit.Message) {
-	f, ok := m.(*disk.Fenced)
-	if !ok {
-		return
+// shortage is a time in which a directory refuses work, from the first refusal on. It is told in few lines, however many
+// logs meet it.
+type shortage struct {
+	began  time.Time
+	before int64     // of the directory's Refused
+	seen   int64     // of Refused, at the last look
+	moved  time.Time // when it last rose
+	told   time.Time
+}
+
+// shortageDue is the next look at a directory that refused work.
+type shortageDue struct{ dir *disk.Dir }
+
+func (*shortageDue) MessageKind() string { return "warden.shortage-due" }
+
+const (
+	// shortageLook is how often a shortage is looked at, and how long nothing must be refused before it is over.
+	shortageLook = 10 * time.Second
+	// shortageTell is how often one that lasts is told of.
+	shortageTell = time.Minute
+	// shortageForget ends one in which nobody has tried to write again: replicas try at least once a minute.
+	shortageForget = 2 * time.Minute
+)
+
+// Receive hears what the lanes tell.
+func (w *warden) Receive(ctx *kit.Context, m kit.Message) {
+	switch m := m.(type) {
+	case *disk.Fenced:
+		w.fenced(m)
+	case *disk.Short:
+		w.refused(ctx, m)
+	case *shortageDue:
+		w.look(ctx, m)
 	}
+}
+
+// fenced lets the broker go on with the directories that are left. Without the metadata log it cannot follow the cluster,
+// and without any directory it has nothing to serve.
+func (w *warden) fenced(f *disk.Fenced) {
 	b := w.broker
 	b.log.Error("log directory is offline", "dir", f.Dir.Path, "err", f.Err)
 	if f.Dir == b.metadataDir {
@@ -30,4 +66,35 @@ func (w *warden) Receive(_ *kit.Context, m kit.Message) {
 		}
 	}
 	b.fail(fmt.Errorf("every log directory failed; the last was %s: %w", f.Dir.Path, f.Err))
+}
+
+func (w *warden) refused(ctx *kit.Context, m *disk.Short) {
+	if w.short[m.Dir] != nil {
+		return // some writes pass in between
+	}
+	if w.short == nil {
+		w.short = map[*disk.Dir]*shortage{}
+	}
+	now := ctx.Now()
+	w.short[m.Dir] = &shortage{began: now, moved: now, told: now, before: m.Before}
+	w.broker.log.Error("log directory has no room: what needs it is refused and tried again", "dir", m.Dir.Path, "err", m.Err)
+	ctx.After(shortageLook, &shortageDue{m.Dir})
+}
+
+func (w *warden) look(ctx *kit.Context, m *shortageDue) {
+	s, now, total := w.short[m.dir], ctx.Now(), m.dir.Refused()
+	if total != s.seen {
+		s.seen, s.moved = total, now
+	}
+	quiet := now.Sub(s.moved)
+	switch {
+	case quiet >= shortageLook && !m.dir.Short() || quiet >= shortageForget:
+		w.broker.log.Info("log directory has room again", "dir", m.dir.Path, "refused", total-s.before, "for", now.Sub(s.began).Round(time.Second).String())
+		delete(w.short, m.dir)
+		return
+	case now.Sub(s.told) >= shortageTell && s.moved.After(s.told):
+		s.told = now
+		w.broker.log.Warn("log directory still has no room", "dir", m.dir.Path, "refused", total-s.before, "for", now.Sub(s.began).Round(time.Second).String())
+	}
+	ctx.After(shortageLook, m)
 }

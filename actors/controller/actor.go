@@ -42,6 +42,7 @@ type Deps struct {
 type Actor struct {
 	deps  Deps
 	store *store
+	full  bool // a write of the metadata was refused for want of room, and none has passed since
 	*term
 }
 
@@ -231,7 +232,10 @@ func (a *Actor) fail(ctx *kit.Context, err error) {
 		a.deps.Fatal(err)
 		return
 	}
-	a.deps.Log.Error("metadata cannot be written, it is tried again", "err", err, "in", restFor)
+	if !a.full {
+		a.full = true
+		a.deps.Log.Error("metadata cannot be written: changes of topics and settings are refused until there is room", "err", err)
+	}
 	ctx.After(restFor, &reloadDue{})
 }
 

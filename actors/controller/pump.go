@@ -141,6 +141,10 @@ func (a *Actor) wrote(ctx *kit.Context, m *written) {
 		a.log.Done(r.flush, nil)
 	}
 	a.writing = nil
+	if a.full {
+		a.full = false
+		a.deps.Log.Info("metadata is written again")
+	}
 	a.finish(r)
 	// Work that a roll has brought goes behind the round: raft does not wait for it.
 	for _, job := range a.log.Background(ctx.Now().UnixMilli()) {

@@ -49,7 +49,15 @@ type Dir struct {
 	seed                maphash.Seed
 	onFence             kit.Ref
 	failure             atomic.Pointer[error]
+	refused             atomic.Int64
+	short               atomic.Bool // nothing was appended since something was refused
 }
+
+// Refused counts the work that was refused for want of room or of descriptors, since the start.
+func (d *Dir) Refused() int64 { return d.refused.Load() }
+
+// Short tells that nothing was appended since work was refused.
+func (d *Dir) Short() bool { return d.short.Load() }
 
 // AppendLane gives the lane that writes tp's log: always the same one, so that a log's writes stay in order.
 func (d *Dir) AppendLane(tp model.TopicPartition) kit.Ref {

@@ -3,6 +3,7 @@ package disk
 import (
 	"fmt"
 	"hash/maphash"
+	"slices"
 
 	"troupe/actors/kit"
 	"troupe/internal/model"
@@ -149,6 +150,9 @@ func (l *lane) write(ctx *kit.Context) {
 		for _, err := range errs {
 			l.judge(err)
 		}
+		if l.dir.short.Load() && !slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
+			l.dir.short.Store(false)
+		}
 	}
 	at := 0
 	for i, a := range l.waiting {
@@ -182,8 +186,16 @@ func (l *lane) guard(do func() error) error {
 	return err
 }
 
-// judge fences the directory after an error that no retry mends, and tells of it once.
+// judge fences the directory after an error that no retry mends, and tells of it once. Errors that pass are counted: who
+// meets one tries again and says nothing, or a full disk would fill the log as well.
 func (l *lane) judge(err error) {
+	if partitionlog.Passes(err) && !fatal(err) {
+		before := l.dir.refused.Add(1) - 1
+		if l.dir.short.CompareAndSwap(false, true) && !l.onFence.IsZero() {
+			l.onFence.Send(&Short{Dir: l.dir, Err: err, Before: before})
+		}
+		return
+	}
 	if err == nil || !fatal(err) {
 		return
 	}

@@ -53,12 +53,21 @@ type Fenced struct {
 	Err error
 }
 
+// Short tells the broker that work was refused for want of room or of descriptors: the first of a row, which Refused
+// counts and which ends with an append that is written.
+type Short struct {
+	Dir    *Dir
+	Err    error
+	Before int64 // what Refused counted before it
+}
+
 func (*Appends) MessageKind() string  { return "disk.appends" }
 func (*Run) MessageKind() string      { return "disk.run" }
 func (*Task) MessageKind() string     { return "disk.task" }
 func (*Warm) MessageKind() string     { return "disk.warm" }
 func (*Finished) MessageKind() string { return "disk.finished" }
 func (*Fenced) MessageKind() string   { return "disk.fenced" }
+func (*Short) MessageKind() string    { return "disk.short" }
 
 // Fail answers the owner when the lane could not: its jobs did not happen, or only in part.
 func (m *Appends) Fail(err error) {

@@ -137,8 +137,9 @@ func (a *actor) finished(ctx *kit.Context, m *finished) {
 	a.apply(a.machine.Written(a.writtenEnd()))
 }
 
+// kindDone is silent about a full disk and a fenced directory: the broker says each once for all of its logs.
 func (a *actor) kindDone(job *partitionlog.Job, err error) {
-	if err != nil && !errors.Is(err, disk.ErrFenced) {
+	if err != nil && !errors.Is(err, disk.ErrFenced) && !partitionlog.Passes(err) {
 		a.deps.Log.Error("disk work failed", "partition", a.kept.handle.TP.String(), "err", err)
 	}
 	if job == a.flushJob {

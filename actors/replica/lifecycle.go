@@ -1,7 +1,9 @@
 package replica
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"time"
 
@@ -120,7 +122,11 @@ func (a *actor) opened(ctx *kit.Context, m *opened) {
 
 func (a *actor) openFailed(ctx *kit.Context, err error) {
 	h := a.kept.handle
-	a.deps.Log.Error("log could not be opened", "partition", h.TP.String(), "dir", h.Dir.Path, "err", err)
+	level := slog.LevelError
+	if partitionlog.Passes(err) {
+		level = slog.LevelDebug // of a full disk the broker tells
+	}
+	a.deps.Log.Log(context.Background(), level, "log could not be opened", "partition", h.TP.String(), "dir", h.Dir.Path, "err", err)
 	if h.Dir.Err() == nil {
 		a.rest(ctx)
 		return
@@ -153,7 +159,9 @@ func (a *actor) adopt(ctx *kit.Context, log *partitionlog.Log) {
 // cuts off what was torn. What was committed is read from the old one until then.
 func (a *actor) giveUpLog(ctx *kit.Context, err error) {
 	h := a.kept.handle
-	a.deps.Log.Error("log is opened anew after a failed write", "partition", h.TP.String(), "err", err)
+	if !partitionlog.Passes(err) {
+		a.deps.Log.Error("log is opened anew after a failed write", "partition", h.TP.String(), "err", err)
+	}
 	a.publish() // for those who are about to be told of success
 	for _, w := range a.machine.Resign().Answers {
 		a.answers = append(a.answers, w.failed(kerr.KafkaStorageError))

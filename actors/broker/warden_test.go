@@ -1,0 +1,61 @@
+package broker
+
+import (
+	"log/slog"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"troupe/actors/disk"
+	"troupe/actors/kit"
+	"troupe/internal/clock"
+	"troupe/internal/model"
+	"troupe/internal/vfs"
+	"troupe/partitionlog"
+)
+
+// A disk is full for five minutes; a hundred logs try again each second. Then a topic goes, and they are written again.
+func TestAFullDiskIsToldOfWhenItBeginsEachMinuteAndWhenItIsOver(t *testing.T) {
+	var log journal
+	manual, order := clock.NewManual(time.Unix(1_700_000_000, 0)), kit.NewDeterministic(1)
+	system := kit.NewSystem(kit.Options{Clock: manual, Dispatcher: order})
+	b := &Broker{log: slog.New(slog.NewTextHandler(&log, nil))}
+	ref := system.Spawn("warden", kit.Props{Kind: "warden", New: func() kit.Behavior { return &warden{broker: b} }})
+	env := partitionlog.NewEnv(vfs.NewCrashFS(1, manual), vfs.NewDescriptors(100))
+	dir := disk.Open(system, env, "/data", model.DirectoryID{1}, disk.Lanes{}, ref)
+	try := func(err error) {
+		dir.BulkLane(model.TopicPartition{}).Send(&disk.Task{Name: "try", Do: func() error { return err }, Done: func(error) {}})
+	}
+	second := func(err error) {
+		for range 100 {
+			try(err)
+		}
+		order.Run(1 << 20)
+		manual.Advance(time.Second)
+		order.Run(1 << 20)
+	}
+	for range 300 {
+		second(syscall.ENOSPC)
+	}
+	for range 150 {
+		second(nil)
+	}
+	var got []string
+	for _, line := range log.lines("log directory") {
+		_, said, _ := strings.Cut(line, "level=")
+		got = append(got, strings.TrimSpace(said))
+	}
+	want := []string{
+		`ERROR msg="log directory has no room: what needs it is refused and tried again" dir=/data err="no space left on device"`,
+		`WARN msg="log directory still has no room" dir=/data refused=6000 for=1m0s`,
+		`WARN msg="log directory still has no room" dir=/data refused=12000 for=2m0s`,
+		`WARN msg="log directory still has no room" dir=/data refused=18000 for=3m0s`,
+		`WARN msg="log directory still has no room" dir=/data refused=24000 for=4m0s`,
+		`WARN msg="log directory still has no room" dir=/data refused=30000 for=5m0s`,
+		`INFO msg="log directory has room again" dir=/data refused=30000 for=7m0s`,
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("the log says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
