@@ -37,6 +37,7 @@ type actor struct {
 	waiting int
 	asking  bool // brokers are being asked
 	groups  []group.Standing
+	found   Coordinators
 }
 
 // New makes the actor that measures the groups which are coordinated here.
@@ -59,6 +60,7 @@ func (a *actor) Receive(ctx *kit.Context, m kit.Message) {
 	case *surveyed:
 		if m.round == a.round && !a.asking {
 			a.groups = append(a.groups, m.groups...)
+			a.found.count(m)
 			a.arrived(ctx)
 		}
 	case *answered:
@@ -73,12 +75,15 @@ func (a *actor) Receive(ctx *kit.Context, m kit.Message) {
 func (a *actor) begin(ctx *kit.Context) {
 	partitions := a.deps.Coordinators.Partitions()
 	a.round++
-	a.groups, a.asking, a.waiting = nil, false, len(partitions)+1
+	a.groups, a.found, a.asking, a.waiting = nil, Coordinators{}, false, len(partitions)+1
 	for _, n := range partitions {
 		self, told := ctx.Self(), &surveyed{round: a.round}
 		a.deps.Coordinators.Look(n, &coordinator.Look{
-			Read:  func(m coordinator.Machine) { told.groups = m.(*group.Machine).Survey() },
-			Reply: kit.NewReply(func(bool, error) { self.Send(told) }),
+			Read: func(m coordinator.Machine) { told.groups = m.(*group.Machine).Survey() },
+			Reply: kit.NewReply(func(loaded bool, err error) {
+				told.loaded, told.err = loaded, err
+				self.Send(told)
+			}),
 		})
 	}
 	a.arrived(ctx)
@@ -106,5 +111,18 @@ func (a *actor) arrived(ctx *kit.Context) {
 
 func (a *actor) publish(ctx *kit.Context) {
 	a.asking = false
-	a.deps.Board.last.Store(a.machine.Report(ctx.Now()))
+	r := a.machine.Report(ctx.Now())
+	r.Coordinators = a.found
+	a.deps.Board.last.Store(r)
+}
+
+func (c *Coordinators) count(m *surveyed) {
+	switch {
+	case m.err != nil:
+		c.Failed++
+	case m.loaded:
+		c.Active++
+	default:
+		c.Loading++
+	}
 }

@@ -113,7 +113,7 @@ func (q *inquiry) look(w *Wanted, h *replica.Handle) {
 		record := max(p.Offset, a.Start)
 		a.Times[i] = Timeless
 		switch {
-		case p.Offset >= a.End:
+		case record >= a.End: // nothing is left
 		case record == p.Known:
 			a.Times[i] = Unchanged
 		default:

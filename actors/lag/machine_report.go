@@ -26,7 +26,12 @@ type Report struct {
 	Kinds map[Kind]int
 	// Offsets counts the committed offsets.
 	Offsets int
+	// Coordinators counts the partitions of groups that are coordinated here.
+	Coordinators Coordinators
 }
+
+// Coordinators counts partitions by how their coordinators are. Only active ones tell of their groups.
+type Coordinators struct{ Active, Loading, Failed int }
 
 // Kind is a group's type and state, as ListGroups names them.
 type Kind struct{ Type, State string }
@@ -98,12 +103,14 @@ func (m *Machine) reportGroup(r *Report, g *group.Standing, now time.Time) {
 }
 
 // behind measures from an offset to the end. An offset beyond it, of a log that was cut or a topic that was made anew, is not
-// behind; a record of the future, by its producer's clock, is of this moment.
+// behind; a record of the future, by its producer's clock, is of this moment. What retention took counts as not read, as
+// Kafka's tools have it, but keeps nobody waiting.
 func (l *log) behind(o model.Offset, now time.Time) Behind {
-	if o >= l.end {
-		return Behind{Dated: true}
+	b := Behind{Records: max(0, int64(l.end-o))}
+	if max(o, l.start) >= l.end {
+		b.Dated = true
+		return b
 	}
-	b := Behind{Records: int64(l.end - o)}
 	i := sort.Search(len(l.stamps), func(i int) bool { return l.stamps[i].offset >= o })
 	if s := l.stamps[i]; s.record != model.NoOffset {
 		b.Age, b.Dated = max(0, now.Sub(time.UnixMilli(s.ms))), true

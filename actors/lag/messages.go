@@ -51,6 +51,8 @@ type (
 	surveyed struct {
 		round  uint64
 		groups []group.Standing
+		loaded bool
+		err    error
 	}
 	// answered is what one broker told; nothing, if it could not.
 	answered struct {
