@@ -16,6 +16,7 @@ const OffsetsTopic = "__consumer_offsets"
 type Groups struct {
 	Directory *coordinator.Directory
 	Options   group.Options
+	Counters  *group.Counters
 }
 
 // ofGroup is a handler's work for a request about one group: it asks the group's coordinator, which answers in the

@@ -17,7 +17,9 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/console"
 	"troupe/actors/disk"
+	"troupe/actors/journal"
 	"troupe/actors/kit"
+	"troupe/actors/lag"
 	"troupe/actors/listener"
 	"troupe/actors/metadata"
 	"troupe/actors/replica"
@@ -51,6 +53,7 @@ type Broker struct {
 	sockets     []boundListener
 
 	system      *kit.System
+	journal     journal.Journal
 	tracer      *trace.Tracer
 	descriptors *vfs.Descriptors
 	env         *partitionlog.Env
@@ -61,6 +64,7 @@ type Broker struct {
 	cleaners    map[*disk.Dir]kit.Ref
 	source      *metadata.Source
 	groups      api.Groups
+	lag         lag.Board
 	lifecycle   *lifecycleState
 	refs        refs
 	node        *api.Node

@@ -3,27 +3,60 @@ package broker
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 
 	"troupe/actors/api"
 	"troupe/actors/coordinator"
 	"troupe/actors/group"
+	"troupe/actors/lag"
 	"troupe/codec/compress"
+	"troupe/internal/model"
 )
 
 // spawnGroups makes the host of the group coordinators; which partitions they coordinate comes with the images.
 func (b *Broker) spawnGroups() {
 	g := b.cfg.Groups
-	b.groups = api.Groups{Directory: coordinator.NewDirectory(), Options: group.Options{
+	counters := &group.Counters{}
+	b.groups = api.Groups{Directory: coordinator.NewDirectory(), Counters: counters, Options: group.Options{
 		SessionMin: g.SessionTimeoutMin, SessionMax: g.SessionTimeoutMax, InitialDelay: g.InitialRebalanceDelay,
 		MembersMax: int(g.MembersMax), MetadataMax: int(g.OffsetMetadataMaxBytes),
-		Retention: g.OffsetsRetention, RetentionCheck: g.OffsetsRetentionCheck, Random: rand.Reader,
+		Retention: g.OffsetsRetention, RetentionCheck: g.OffsetsRetentionCheck, Random: rand.Reader, Count: counters.Count,
 	}}
 	b.refs.groups = b.system.Spawn("groups", coordinator.NewHost(&coordinator.Deps{
 		Kind: "group", Directory: b.groups.Directory, Refuse: group.Refuse, LoadBytes: int(g.OffsetsLoadBytes),
 		New:           func() coordinator.Machine { return group.New(b.groups.Options) },
 		CommitTimeout: g.CommitTimeout, Codec: compress.Codec(g.OffsetsCodec), Log: b.log,
 	}))
+	b.spawnLag()
 }
+
+// spawnLag measures how far groups are behind, where somebody can see it.
+func (b *Broker) spawnLag() {
+	if b.cfg.Admin.Address == "" {
+		return
+	}
+	leader := b.system.Spawn("lag-leader", lag.NewLeader(b.replicas))
+	b.system.Spawn("lag", lag.New(&lag.Deps{
+		Coordinators: b.groups.Directory, Every: b.cfg.Lag.Every, Board: &b.lag,
+		Options: lag.Options{SeriesMax: int(b.cfg.Lag.SeriesMax), Partitions: b.cfg.Lag.Partitions},
+		Leader: func(tp model.TopicPartition) model.BrokerID {
+			if p, there := b.source.Image().Partition(tp); there {
+				return p.Leader
+			}
+			return model.NoBroker
+		},
+		Ask: func(id model.BrokerID, q *lag.Question) {
+			if id != b.cfg.NodeID {
+				q.Fail(errElsewhere)
+				return
+			}
+			leader.Send(q)
+		},
+	}))
+}
+
+// errElsewhere fails what only another broker could answer.
+var errElsewhere = errors.New("the partitions are led by another broker")
 
 // stopGroups sends the members of groups to look for their coordinator: those that wait for a rebalance would hold up
 // the end of their connections.

@@ -19,7 +19,7 @@ func (s *Server) metrics() http.Handler {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collector(s.collectBroker), collector(s.collectCluster), collector(s.collectRequests), collector(s.collectTraffic),
-		collector(s.collectLogs), collector(s.collectDisks), collector(s.collectCleaners), collector(s.collectActors),
+		collector(s.collectLogs), collector(s.collectDisks), collector(s.collectCleaners), collector(s.collectGroups), collector(s.collectLag), collector(s.collectActors),
 	)
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{})
 }

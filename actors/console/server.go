@@ -13,6 +13,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/kit"
+	"troupe/actors/lag"
 	"troupe/actors/trace"
 	"troupe/internal/vfs"
 )
@@ -30,6 +31,8 @@ type Deps struct {
 	Connections func() (open map[string]int, accepted uint64)
 	InFlight    *kit.Credits
 	Descriptors *vfs.Descriptors
+	// Lag has how far behind the groups are that are coordinated here.
+	Lag *lag.Board
 	// Panics lets fault tests make actors panic (test.panics).
 	Panics bool
 }
