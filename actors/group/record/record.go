@@ -7,6 +7,8 @@
 //	type  key                        value
 //	0, 1  group, topic, partition    a committed offset; 0 is the form of Kafka before 0.8.2
 //	2     group                      a classic group's last stable or empty state
+//	3-8   group, some: member        groups of the consumer protocol (Kind)
+//	16    group, regular expression  the topics that it names
 package record
 
 import (
@@ -45,13 +47,16 @@ type Offset struct {
 	Partition int32
 }
 
-// Entry is a decoded record: exactly one of the keys is set, and of a record that is no tombstone its value.
+// Entry is a decoded record: exactly one of the keys is set, and of a record that is no tombstone the value under it.
 type Entry struct {
 	Offset    *Offset
 	Committed *kmsg.OffsetCommitValue
 
-	Group string // set when Offset is nil
+	Group string // the key of a classic group's state: set when Offset and Consumer are nil
 	State *kmsg.GroupMetadataValue
+
+	Consumer *ConsumerKey
+	Value    Value
 }
 
 // Decode reads a record. The entry keeps nothing of its bytes. Errors: ErrUnknownType, or what is wrong with it.
@@ -65,7 +70,10 @@ func Decode(r coordinator.Record) (Entry, error) {
 	case groupType:
 		return decodeGroup(r)
 	default:
-		return Entry{}, fmt.Errorf("%w: %d", ErrUnknownType, kind)
+		if Kind(kind).fresh() == nil {
+			return Entry{}, fmt.Errorf("%w: %d", ErrUnknownType, kind)
+		}
+		return decodeConsumer(Kind(kind), r)
 	}
 }
 

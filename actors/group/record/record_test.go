@@ -14,8 +14,9 @@ import (
 )
 
 // The files are partitions of __consumer_offsets that Kafka 4.3.1 wrote: a group of a static member, one of a dynamic
-// member that joined, committed and left, and offsets that its consumer-groups command reset and deleted.
-func written(t *testing.T, file string) []coordinator.Record {
+// member that joined, committed and left; offsets that its consumer-groups command reset and deleted; two groups of the
+// consumer protocol (consumer_test.go).
+func written(t testing.TB, file string) []coordinator.Record {
 	t.Helper()
 	rest, err := os.ReadFile(file)
 	if err != nil {
@@ -39,6 +40,10 @@ func written(t *testing.T, file string) []coordinator.Record {
 
 func encode(e Entry) coordinator.Record {
 	switch {
+	case e.Value != nil:
+		return StoreConsumer(e.Consumer.Group, e.Consumer.Name, e.Value)
+	case e.Consumer != nil:
+		return DeleteConsumer(*e.Consumer)
 	case e.Offset != nil && e.Committed != nil:
 		return CommitOffset(*e.Offset, *e.Committed)
 	case e.Offset != nil:
@@ -50,7 +55,7 @@ func encode(e Entry) coordinator.Record {
 }
 
 func TestWhatKafkaWroteIsWrittenTheSame(t *testing.T) {
-	for file, count := range map[string]int{"testdata/kafka-4.3.1-classic.log": 10, "testdata/kafka-4.3.1-simple.log": 5} {
+	for file, count := range map[string]int{"testdata/kafka-4.3.1-classic.log": 10, "testdata/kafka-4.3.1-simple.log": 5, "testdata/kafka-4.3.1-consumer.log": 121} {
 		records := written(t, file)
 		if len(records) != count {
 			t.Errorf("%s has %d records, want %d", file, len(records), count)
@@ -120,24 +125,33 @@ func TestATimeOfExpiryTakesTheVersionThatHasOne(t *testing.T) {
 func TestWhatIsNotUnderstoodIsRefused(t *testing.T) {
 	key := Offset{Group: "g", Topic: "t"}.key()
 	for name, r := range map[string]coordinator.Record{
-		"no key":               {},
-		"a key cut short":      {Key: key[:5]},
-		"a value cut short":    {Key: key, Value: []byte{0, 4, 0, 0}},
-		"a value of version 5": {Key: key, Value: []byte{0, 5, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0}},
-		"a group of version 9": {Key: groupKey("g"), Value: []byte{0, 9}},
+		"no key":                          {},
+		"a key cut short":                 {Key: key[:5]},
+		"a value cut short":               {Key: key, Value: []byte{0, 4, 0, 0}},
+		"a value of version 5":            {Key: key, Value: []byte{0, 5, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0}},
+		"a group of version 9":            {Key: groupKey("g"), Value: []byte{0, 9}},
+		"a member without an id":          {Key: []byte{0, 5, 0, 1, 'g'}},
+		"a name of negative length":       {Key: []byte{0, 3, 0xff, 0xff}},
+		"a key with more than a group":    {Key: []byte{0, 3, 0, 1, 'g', 0}},
+		"an epoch of version 1":           {Key: []byte{0, 3, 0, 1, 'g'}, Value: []byte{0, 1, 0, 0, 0, 1, 0}},
+		"an epoch that is cut short":      {Key: []byte{0, 3, 0, 1, 'g'}, Value: []byte{0, 0, 0, 0}},
+		"an epoch that something follows": {Key: []byte{0, 3, 0, 1, 'g'}, Value: []byte{0, 0, 0, 0, 0, 1, 0, 0}},
 	} {
 		if e, err := Decode(r); err == nil || errors.Is(err, ErrUnknownType) {
 			t.Errorf("%s: %+v, %v", name, e, err)
 		}
 	}
-	if _, err := Decode(coordinator.Record{Key: []byte{0, 3, 0, 1, 'g'}}); !errors.Is(err, ErrUnknownType) {
-		t.Errorf("a record of a consumer group: %v", err)
+	if _, err := Decode(coordinator.Record{Key: []byte{0, 10, 0, 1, 'g'}}); !errors.Is(err, ErrUnknownType) {
+		t.Errorf("a record of a share group: %v", err)
 	}
 }
 
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte{0, 1, 0, 1, 'g', 0, 1, 't', 0, 0, 0, 0}, []byte{0, 4})
 	f.Add([]byte{0, 2, 0, 1, 'g'}, []byte{0, 3})
+	for _, r := range written(f, "testdata/kafka-4.3.1-consumer.log") {
+		f.Add(r.Key, r.Value)
+	}
 	f.Fuzz(func(t *testing.T, key, value []byte) {
 		e, err := Decode(coordinator.Record{Key: key, Value: value})
 		if err != nil {
