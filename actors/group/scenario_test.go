@@ -97,7 +97,7 @@ func newStage(t *testing.T) *stage {
 
 func (s *stage) load() string {
 	s.machine = New(Options{
-		SessionMin: 6 * time.Second, SessionMax: 30 * time.Minute, InitialDelay: 3 * time.Second, MembersMax: 3,
+		SessionMin: 6 * time.Second, SessionMax: 30 * time.Minute, InitialDelay: 3 * time.Second, MembersMax: 4,
 		MetadataMax: 10, Retention: 7 * 24 * time.Hour, RetentionCheck: 10 * time.Minute, Random: s.random,
 	})
 	s.machine.Committed(s.at(), s.upTo)
