@@ -63,12 +63,10 @@ func (m *Machine) join(w *waiter, c coordinator.Client, r *kmsg.JoinGroupRequest
 	}
 }
 
-// accepts holds group.max.size against a member that wants in. A static member that comes back takes no new place.
+// accepts holds group.max.size against a member that wants in. A static member that comes back without its id counts as
+// one more, though it replaces one: Kafka does so (measured), and in a full group it waits for its former session's end.
 func (m *Machine) accepts(g *classic, r *kmsg.JoinGroupRequest) bool {
 	p := g.byID[r.MemberID]
-	if p == nil && r.InstanceID != nil {
-		p = g.byID[g.instances[*r.InstanceID]]
-	}
 	switch g.state {
 	case empty:
 		return true

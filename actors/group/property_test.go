@@ -14,8 +14,8 @@ import (
 	"troupe/internal/model"
 )
 
-// consumer is a well-behaved member: it joins, syncs, heartbeats and commits as clients do, at a pace of chance.
-type consumer struct {
+// participant is a well-behaved member: it joins, syncs, heartbeats and commits as clients do, at a pace of chance.
+type participant struct {
 	name       string
 	id         string
 	generation int32
@@ -34,7 +34,7 @@ type consumer struct {
 type crowd struct {
 	t       *testing.T
 	stage   *stage
-	members []*consumer
+	members []*participant
 	owners  map[int32]map[rune]string // by generation
 	highest int32
 	acked   int64
@@ -58,7 +58,7 @@ func crowded(t *testing.T, chance *rand.Rand) int {
 	c := &crowd{t: t, stage: &stage{t: t, random: &counter{}, now: time.UnixMilli(1_000_000)}, owners: map[int32]map[rune]string{}, tokens: map[coordinator.Token]func(kmsg.Response){}}
 	c.load()
 	for i := range 4 {
-		c.members = append(c.members, &consumer{name: fmt.Sprint("m", i), generation: -1})
+		c.members = append(c.members, &participant{name: fmt.Sprint("m", i), generation: -1})
 	}
 	for range 500 {
 		some := c.members[chance.IntN(len(c.members))]
@@ -94,7 +94,7 @@ func crowded(t *testing.T, chance *rand.Rand) int {
 }
 
 // act does what the member's client would do next.
-func (c *crowd) act(m *consumer) {
+func (c *crowd) act(m *participant) {
 	switch {
 	case m.waiting:
 	case m.rejoin || m.generation < 0:
@@ -212,7 +212,7 @@ func (c *crowd) wait(d time.Duration) {
 	}
 }
 
-func (c *crowd) join(m *consumer) {
+func (c *crowd) join(m *participant) {
 	if m.waiting {
 		return
 	}
@@ -244,7 +244,7 @@ func (c *crowd) join(m *consumer) {
 }
 
 // heed follows an error as clients do.
-func (m *consumer) heed(code int16) {
+func (m *participant) heed(code int16) {
 	switch kerr.Code(code) {
 	case kerr.UnknownMemberID:
 		m.reset()
@@ -253,12 +253,12 @@ func (m *consumer) heed(code int16) {
 	}
 }
 
-func (m *consumer) reset() { m.id, m.generation, m.assigned, m.leading = "", -1, "", nil }
+func (m *participant) reset() { m.id, m.generation, m.assigned, m.leading = "", -1, "", nil }
 
 // partitions are those of the topic.
 const partitions = "012345"
 
-func (c *crowd) sync(m *consumer) {
+func (c *crowd) sync(m *participant) {
 	if m.waiting || m.generation < 0 || m.assigned != "" {
 		return
 	}
@@ -286,7 +286,7 @@ func (c *crowd) sync(m *consumer) {
 }
 
 // own checks that nobody else was given the same in this generation.
-func (c *crowd) own(m *consumer) {
+func (c *crowd) own(m *participant) {
 	c.highest = max(c.highest, m.generation)
 	if c.owners[m.generation] == nil {
 		c.owners[m.generation] = map[rune]string{}
@@ -299,7 +299,7 @@ func (c *crowd) own(m *consumer) {
 	}
 }
 
-func (c *crowd) heartbeat(m *consumer) {
+func (c *crowd) heartbeat(m *participant) {
 	if m.generation < 0 {
 		return
 	}
@@ -313,7 +313,7 @@ func (c *crowd) heartbeat(m *consumer) {
 }
 
 // commit commits ever higher offsets of one partition, if the member owns it.
-func (c *crowd) commit(m *consumer) {
+func (c *crowd) commit(m *participant) {
 	if len(m.assigned) == 0 || m.assigned[0] != partitions[0] {
 		return
 	}
@@ -329,7 +329,7 @@ func (c *crowd) commit(m *consumer) {
 	})
 }
 
-func (c *crowd) leave(m *consumer) {
+func (c *crowd) leave(m *participant) {
 	if m.id == "" || m.waiting {
 		return
 	}
