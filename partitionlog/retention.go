@@ -1,6 +1,7 @@
 package partitionlog
 
 import (
+	"cmp"
 	"os"
 
 	"troupe/internal/model"
@@ -19,11 +20,11 @@ func (l *Log) Retention(nowMs int64) *Job {
 	if l.retentionDue {
 		return nil
 	}
-	n := l.expired(nowMs)
+	n, by := l.expired(nowMs)
 	if n == 0 {
 		return nil
 	}
-	t := &retentionTask{dir: l.dir, segments: l.segments[:n:n], dueMs: nowMs + l.cfg.FileDeleteDelayMs}
+	t := &retentionTask{dir: l.dir, segments: l.segments[:n:n], dueMs: nowMs + l.cfg.FileDeleteDelayMs, by: by}
 	if n == len(l.segments) {
 		// The file of the next segment keeps the log's end when all records are gone.
 		l.beginSegment(l.next, nowMs)
@@ -33,8 +34,35 @@ func (l *Log) Retention(nowMs int64) *Job {
 	return &Job{Kind: KindBulk, task: t}
 }
 
-// expired counts the oldest segments that retention does not keep.
-func (l *Log) expired(nowMs int64) int {
+// Expired tells what a job of Retention removes, and by which rule the oldest of it goes; the zero value for other jobs.
+func (j *Job) Expired() Expired {
+	t, ok := j.task.(*retentionTask)
+	if !ok {
+		return Expired{}
+	}
+	e := Expired{Segments: len(t.segments), By: t.by}
+	for _, s := range t.segments {
+		e.Bytes += s.size
+	}
+	return e
+}
+
+// Expired is what retention removes at once.
+type Expired struct {
+	Segments int
+	Bytes    int64
+	By       string // retention.ms, retention.bytes, or log start
+}
+
+// The rules that a segment goes by.
+const (
+	byTime  = "retention.ms"
+	bySize  = "retention.bytes"
+	byStart = "log start"
+)
+
+// expired counts the oldest segments that retention does not keep, and names the rule that takes the first of them.
+func (l *Log) expired(nowMs int64) (n int, by string) {
 	excess := l.total - l.cfg.RetentionBytes
 	for i, s := range l.segments[:l.visible] {
 		active := i == len(l.segments)-1
@@ -43,25 +71,26 @@ func (l *Log) expired(nowMs int64) int {
 			end = l.segments[i+1].base
 		}
 		if end > l.hw || active && (s.size == 0 || l.outstanding > 0) {
-			return i
+			return i, by
 		}
 		// The active segment goes only when it holds records, and none is on its way to it: it is sealed first.
-		keep := true
+		rule := ""
 		if l.cfg.DeleteOld {
 			if l.cfg.RetentionBytes >= 0 && excess >= s.size {
-				keep = false
+				rule = bySize
 				excess -= s.size
 			}
 			if l.cfg.RetentionMs >= 0 && nowMs-s.newestMs() > l.cfg.RetentionMs {
-				keep = false
+				rule = byTime
 			}
 		}
 		// Records below the log start go under every policy, but the last segment stays to hold the log's end.
-		if keep && (active || end > l.start) {
-			return i
+		if rule == "" && (active || end > l.start) {
+			return i, by
 		}
+		by = cmp.Or(by, rule, byStart)
 	}
-	return l.visible
+	return l.visible, by
 }
 
 // newestMs is what the age of a segment counts from: its greatest timestamp, else the time of its last write.
@@ -77,6 +106,7 @@ type retentionTask struct {
 	segments []*segment
 	next     *segment // set when no other segment is left
 	dueMs    int64
+	by       string
 
 	renamed []fileID
 }

@@ -35,19 +35,20 @@ func TestRetentionRemovesTheOldestSegmentsUpToTheFirstThatStays(t *testing.T) {
 		hw     model.Offset
 		start  model.Offset // raised by DeleteRecords
 		want   string
+		by     string // the rule that takes the first
 	}{
-		{"nothing is old", func(c *Config) { c.RetentionMs = 100 }, 110, 12, 0, "[0 2 4 6 8 10]"},
-		{"two segments are older than retention.ms", func(c *Config) { c.RetentionMs = 100 }, 131, 12, 0, "[4 6 8 10]"},
-		{"a segment at the limit stays", func(c *Config) { c.RetentionMs = 100 }, 130, 12, 0, "[2 4 6 8 10]"},
-		{"all are old: an empty segment is left", func(c *Config) { c.RetentionMs = 100 }, 500, 12, 0, "[12]"},
-		{"nothing at or above the high watermark goes", func(c *Config) { c.RetentionMs = 100 }, 500, 5, 0, "[4 6 8 10]"},
-		{"kept for ever", func(c *Config) { c.RetentionMs = -1 }, 1 << 50, 12, 0, "[0 2 4 6 8 10]"},
-		{"larger than retention.bytes by three segments", func(c *Config) { c.RetentionBytes = 6 * size }, 0, 12, 0, "[6 8 10]"},
-		{"the log stays at least retention.bytes large", func(c *Config) { c.RetentionBytes = 7 * size }, 0, 12, 0, "[4 6 8 10]"},
-		{"no byte is kept", func(c *Config) { c.RetentionBytes = 0 }, 0, 12, 0, "[12]"},
-		{"below the log start", func(*Config) {}, 0, 12, 5, "[4 6 8 10]"},
-		{"below the log start of a compacted topic", func(c *Config) { c.DeleteOld, c.RetentionMs = false, 1 }, 500, 12, 4, "[4 6 8 10]"},
-		{"all records deleted: the last segment stays", func(*Config) {}, 0, 12, 12, "[10]"},
+		{"nothing is old", func(c *Config) { c.RetentionMs = 100 }, 110, 12, 0, "[0 2 4 6 8 10]", ""},
+		{"two segments are older than retention.ms", func(c *Config) { c.RetentionMs = 100 }, 131, 12, 0, "[4 6 8 10]", "retention.ms"},
+		{"a segment at the limit stays", func(c *Config) { c.RetentionMs = 100 }, 130, 12, 0, "[2 4 6 8 10]", "retention.ms"},
+		{"all are old: an empty segment is left", func(c *Config) { c.RetentionMs = 100 }, 500, 12, 0, "[12]", "retention.ms"},
+		{"nothing at or above the high watermark goes", func(c *Config) { c.RetentionMs = 100 }, 500, 5, 0, "[4 6 8 10]", "retention.ms"},
+		{"kept for ever", func(c *Config) { c.RetentionMs = -1 }, 1 << 50, 12, 0, "[0 2 4 6 8 10]", ""},
+		{"larger than retention.bytes by three segments", func(c *Config) { c.RetentionBytes = 6 * size }, 0, 12, 0, "[6 8 10]", "retention.bytes"},
+		{"the log stays at least retention.bytes large", func(c *Config) { c.RetentionBytes = 7 * size }, 0, 12, 0, "[4 6 8 10]", "retention.bytes"},
+		{"no byte is kept", func(c *Config) { c.RetentionBytes = 0 }, 0, 12, 0, "[12]", "retention.bytes"},
+		{"below the log start", func(*Config) {}, 0, 12, 5, "[4 6 8 10]", "log start"},
+		{"below the log start of a compacted topic", func(c *Config) { c.DeleteOld, c.RetentionMs = false, 1 }, 500, 12, 4, "[4 6 8 10]", "log start"},
+		{"all records deleted: the last segment stays", func(*Config) {}, 0, 12, 12, "[10]", "log start"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l, env, dir := sixSegments(t, c.change)
@@ -58,6 +59,9 @@ func TestRetentionRemovesTheOldestSegmentsUpToTheFirstThatStays(t *testing.T) {
 			j := l.Retention(c.nowMs)
 			if j != nil {
 				l.Done(j, j.Run())
+				if e := j.Expired(); e.By != c.by || e.Segments == 0 || e.Bytes != 2*size*int64(e.Segments) {
+					t.Errorf("the job says that %+v, want by %q", e, c.by)
+				}
 			}
 			if got := fmt.Sprint(bases(l)); got != c.want || l.Err() != nil {
 				t.Fatalf("segments %s, want %s; %v", got, c.want, l.Err())

@@ -26,7 +26,7 @@ type node struct {
 	fs    *vfs.CrashFS
 	clock clock.Clock
 	set   []string
-	log   journal // of all brokers
+	log   transcript // of all brokers
 	*Broker
 }
 
@@ -60,20 +60,20 @@ func (n *node) tryStart() error {
 	return err
 }
 
-// journal keeps log lines.
-type journal struct {
+// transcript keeps log lines.
+type transcript struct {
 	sync.Mutex
 	text strings.Builder
 }
 
-func (j *journal) Write(p []byte) (int, error) {
+func (j *transcript) Write(p []byte) (int, error) {
 	j.Lock()
 	defer j.Unlock()
 	return j.text.Write(p)
 }
 
 // lines gives those that hold a text.
-func (j *journal) lines(holding string) (found []string) {
+func (j *transcript) lines(holding string) (found []string) {
 	j.Lock()
 	defer j.Unlock()
 	for line := range strings.Lines(j.text.String()) {

@@ -13,6 +13,7 @@ import (
 	"troupe/actors/configrules"
 	"troupe/actors/controller"
 	"troupe/actors/disk"
+	"troupe/actors/journal"
 	"troupe/actors/kit"
 	"troupe/actors/listener"
 	"troupe/actors/metadata"
@@ -41,6 +42,7 @@ func (b *Broker) spawn(loaded *configs.Loaded, serving func()) {
 	b.env.Index = partitionlog.NewIndexBudget(b.cfg.Budgets.IndexBytes)
 	// First, since the lanes tell it of a directory that fails.
 	b.refs.warden = b.system.Spawn("warden", kit.Props{Kind: "warden", New: func() kit.Behavior { return &warden{broker: b} }})
+	b.journal = journal.To(b.system.Spawn("journal", journal.New(b.log)))
 	b.spawnDisks()
 	b.source = metadata.NewSource(b.identity.clusterID, loaded.Layers, cfg)
 	b.spawnReplicas()
@@ -110,7 +112,7 @@ func (p prefixed) Spawn(name string, props kit.Props) kit.Ref {
 func (b *Broker) spawnReplicas() {
 	found, clean := b.foundLogs()
 	b.opening = newOpening()
-	deps := &replica.Deps{Self: b.cfg.NodeID, Log: b.log, Dropped: b.dropped, ProducerExpiry: func() time.Duration { return b.source.Broker().Producers.Expiration }}
+	deps := &replica.Deps{Self: b.cfg.NodeID, Log: b.log, Journal: b.journal, Dropped: b.dropped, ProducerExpiry: func() time.Duration { return b.source.Broker().Producers.Expiration }}
 	pace := replica.Pace{First: b.cfg.Log.InitialTaskDelay, Retention: b.cfg.Log.RetentionCheck, Producers: b.cfg.Producers.ExpirationCheck}
 	for i := range shardCount {
 		b.shards = append(b.shards, b.system.Spawn(fmt.Sprintf("replicas/%d", i), replica.NewShard(deps, pace)))
@@ -119,7 +121,7 @@ func (b *Broker) spawnReplicas() {
 	b.spawnGroups()
 	md := metadata.Deps{
 		Coordinators: map[string]kit.Ref{api.OffsetsTopic: b.refs.groups},
-		Self:         b.cfg.NodeID, Source: b.source, Replicas: b.replicas, Shards: b.shards, Dirs: b.dirs, Log: b.log,
+		Self:         b.cfg.NodeID, Source: b.source, Replicas: b.replicas, Shards: b.shards, Dirs: b.dirs, Log: b.log, Journal: b.journal,
 		Found: found, Clean: clean, Settled: b.opening.settled, Opened: b.opening.opened,
 	}
 	b.refs.metadata = b.system.Spawn("metadata", metadata.New(md))

@@ -17,7 +17,7 @@ import (
 
 // A disk is full for five minutes; a hundred logs try again each second. Then a topic goes, and they are written again.
 func TestAFullDiskIsToldOfWhenItBeginsEachMinuteAndWhenItIsOver(t *testing.T) {
-	var log journal
+	var log transcript
 	manual, order := clock.NewManual(time.Unix(1_700_000_000, 0)), kit.NewDeterministic(1)
 	system := kit.NewSystem(kit.Options{Clock: manual, Dispatcher: order})
 	b := &Broker{log: slog.New(slog.NewTextHandler(&log, nil))}

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"troupe/actors/disk"
+	"troupe/actors/journal"
 	"troupe/actors/kit"
 	"troupe/actors/replica"
 	"troupe/cluster/image"
@@ -49,6 +50,7 @@ type Deps struct {
 	Shards   []kit.Ref
 	Dirs     []*disk.Dir
 	Log      *slog.Logger
+	Journal  journal.Journal
 	// Coordinators are the hosts of the coordinators of internal topics, by topic.
 	Coordinators map[string]kit.Ref
 	// Found are the logs that were there at the start; what no image claims is set aside as stray.

@@ -20,6 +20,9 @@ func (a *applier) order(ctx *kit.Context, m *Apply) {
 		d = image.Diff(a.kept.ordered, d.To)
 	}
 	a.kept.ordered = d.To
+	if a.kept.settled { // what a start replays was told when it happened
+		a.tell(d)
+	}
 	a.inform(ctx, d)
 	for _, t := range d.Topics {
 		if t.After == nil {

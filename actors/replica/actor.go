@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"troupe/actors/journal"
 	"troupe/actors/kit"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
@@ -16,6 +17,7 @@ type Deps struct {
 	Log  *slog.Logger
 	// ProducerExpiry is producer.id.expiration.ms.
 	ProducerExpiry func() time.Duration
+	Journal        journal.Journal
 	// Dropped is told, on a shard's goroutine, that a replica is being deleted; nil for nobody. It only signals.
 	Dropped func(*Handle)
 }

@@ -2,8 +2,10 @@ package replica
 
 import (
 	"errors"
+	"log/slog"
 
 	"troupe/actors/disk"
+	"troupe/actors/journal"
 	"troupe/actors/kit"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
@@ -144,6 +146,12 @@ func (a *actor) kindDone(job *partitionlog.Job, err error) {
 	}
 	if job == a.flushJob {
 		a.flushJob = nil
+	}
+	if e := job.Expired(); err == nil && e.Segments > 0 {
+		a.deps.Journal.Tell(&journal.Event{
+			What: journal.SegmentsExpired, Name: a.kept.handle.TP.String(), Segments: e.Segments, Bytes: e.Bytes,
+			More: []slog.Attr{slog.String("by", e.By), slog.Int64("log_start", int64(a.log.LogStart()))},
+		})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/actors/disk"
+	"troupe/actors/journal"
 	"troupe/actors/kit"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
@@ -267,6 +268,9 @@ func (a *actor) deleteRecords(m *DeleteRecords) {
 		return
 	}
 	a.publish()
+	a.deps.Journal.Tell(&journal.Event{
+		What: journal.RecordsDeleted, Name: a.kept.handle.TP.String(), More: []slog.Attr{slog.Int64("log_start", int64(a.log.LogStart()))},
+	})
 	m.Done(a.log.LogStart(), kerr.None)
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"troupe/actors/disk"
+	"troupe/actors/journal"
 	"troupe/actors/kit"
 	"troupe/internal/model"
 	"troupe/partitionlog"
@@ -201,13 +202,15 @@ func (s *shard) unlink(ctx *kit.Context, m *unlinkDue) {
 }
 
 func (s *shard) removeFiles(ctx *kit.Context, h *Handle, path string, then func()) {
-	log := s.deps.Log
+	log, told := s.deps.Log, s.deps.Journal
 	ctx.Send(h.Dir.BulkLane(h.TP), &disk.Task{
 		Name: "remove " + path,
 		Do:   partitionlog.RemoveDirectory(h.Dir.Env, path).Run,
 		Done: func(err error) {
 			if err != nil {
 				log.Error("files of a deleted log cannot be removed", "dir", path, "err", err)
+			} else {
+				told.Tell(&journal.Event{What: journal.LogDeleted, Name: h.TP.String(), Bytes: h.Size()})
 			}
 			then()
 		},

@@ -1,0 +1,62 @@
+// Package journal tells an operator in the log what changed on this broker: topics and their settings, and the records
+// that went. Each is a line; of thousands at once, a few are lines and the rest is one.
+package journal
+
+import (
+	"log/slog"
+
+	"troupe/actors/kit"
+)
+
+// What happened.
+type What uint8
+
+// The things that are told.
+const (
+	TopicCreated What = iota
+	TopicDeleted
+	PartitionsAdded
+	TopicConfigured
+	BrokerConfigured
+	SegmentsExpired // by retention, or since they lie below the log start
+	RecordsDeleted  // DeleteRecords moved the log start
+	LogDeleted      // the files of a deleted partition are gone
+	kinds
+)
+
+// wording is the message of a kind, and the key under which the name of the thing stands.
+var wording = [kinds]struct{ message, key string }{
+	TopicCreated:     {"topic created", "topic"},
+	TopicDeleted:     {"topic deleted", "topic"},
+	PartitionsAdded:  {"partitions added", "topic"},
+	TopicConfigured:  {"topic configuration changed", "topic"},
+	BrokerConfigured: {"broker configuration changed", "broker"},
+	SegmentsExpired:  {"segments expired", "partition"},
+	RecordsDeleted:   {"records deleted on request", "partition"},
+	LogDeleted:       {"log deleted", "partition"},
+}
+
+// Event is one thing that happened. Segments and Bytes are those that went; they are added up where events are.
+type Event struct {
+	What     What
+	Name     string
+	Segments int
+	Bytes    int64
+	More     []slog.Attr
+}
+
+// MessageKind is part of kit.Message.
+func (*Event) MessageKind() string { return "journal.event" }
+
+// Journal takes events from any goroutine. The zero value tells nobody.
+type Journal struct{ ref kit.Ref }
+
+// To gives the journal that an actor of New keeps.
+func To(ref kit.Ref) Journal { return Journal{ref} }
+
+// Tell passes an event on.
+func (j Journal) Tell(e *Event) {
+	if !j.ref.IsZero() {
+		j.ref.Send(e)
+	}
+}

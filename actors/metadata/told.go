@@ -1,0 +1,82 @@
+package metadata
+
+import (
+	"log/slog"
+	"strings"
+
+	"troupe/actors/journal"
+	"troupe/cluster/image"
+)
+
+// tell passes on what an operator wants to find in the log of a change.
+func (a *applier) tell(d image.Delta) {
+	for _, t := range d.Topics {
+		e := &journal.Event{Name: t.Name()}
+		switch {
+		case t.Before == nil:
+			e.What = journal.TopicCreated
+			replicas := 0
+			if len(t.After.Partitions) > 0 {
+				replicas = len(t.After.Partitions[0].Replicas)
+			}
+			e.More = []slog.Attr{slog.String("id", t.After.ID.String()), slog.Int("partitions", len(t.After.Partitions)), slog.Int("replicas", replicas)}
+		case t.After == nil:
+			e.What = journal.TopicDeleted
+			e.More = []slog.Attr{slog.String("id", t.Before.ID.String()), slog.Int("partitions", len(t.Before.Partitions))}
+		case len(t.After.Partitions) > len(t.Before.Partitions):
+			e.What = journal.PartitionsAdded
+			e.More = []slog.Attr{slog.Int("from", len(t.Before.Partitions)), slog.Int("to", len(t.After.Partitions))}
+		default: // leaderships and ISRs move all the time
+			continue
+		}
+		a.deps.Journal.Tell(e)
+	}
+	for _, r := range d.Configs {
+		a.tellConfig(r, d)
+	}
+}
+
+// tellConfig gives the values of topics. Those of brokers may be secrets, so only their keys are told.
+func (a *applier) tellConfig(r image.ConfigResource, d image.Delta) {
+	e := &journal.Event{Name: r.Name, What: journal.TopicConfigured}
+	switch r.Type {
+	case image.BrokerResource:
+		e.What = journal.BrokerConfigured
+		if r.Name == "" {
+			e.Name = "all"
+		}
+	case image.TopicResource:
+		if _, there := d.To.Topic(r.Name); !there {
+			return // its settings went with it
+		}
+	default:
+		return
+	}
+	set, unset := changed(d.From.Config(r), d.To.Config(r), r.Type == image.TopicResource)
+	if len(set) > 0 {
+		e.More = append(e.More, slog.String("set", strings.Join(set, ",")))
+	}
+	if len(unset) > 0 {
+		e.More = append(e.More, slog.String("unset", strings.Join(unset, ",")))
+	}
+	a.deps.Journal.Tell(e)
+}
+
+// changed lists the keys that got another value, with it where it may be shown, and those that have none any more.
+func changed(from, to image.Config, values bool) (set, unset []string) {
+	for key, value := range to.All() {
+		if old, had := from.Get(key); had && old == value {
+			continue
+		}
+		if values {
+			key += "=" + value
+		}
+		set = append(set, key)
+	}
+	for key := range from.All() {
+		if _, has := to.Get(key); !has {
+			unset = append(unset, key)
+		}
+	}
+	return set, unset
+}
