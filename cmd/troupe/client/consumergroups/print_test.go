@@ -24,6 +24,31 @@ var active = group{
 	}},
 }
 
+// both has a member of each protocol, upgraded two of the consumer protocol, one of them static (KIP-848).
+var both = group{
+	id: "mixed", state: "Stable", assignor: "uniform", epoch: ptr(int32(3)), targetEpoch: ptr(int32(3)),
+	members: []member{
+		modernMember("3cGHiMG_Q6aAhEnyaq6zJA", "", "old", false, model.TopicPartition{Topic: "h1", Partition: 1}, model.TopicPartition{Topic: "h1", Partition: 2}),
+		modernMember("f0JM36XWSnK1MxWuZZD2Mg", "", "new", true, model.TopicPartition{Topic: "h1"}, model.TopicPartition{Topic: "h2"}, model.TopicPartition{Topic: "h2", Partition: 1}),
+	},
+}
+
+var upgraded = group{
+	id: "cg", state: "Stable", assignor: "range", epoch: ptr(int32(3)), targetEpoch: ptr(int32(3)),
+	members: []member{
+		modernMember("4WMuWoTpQuGdH33aVxAQJg", "inst", "one", true, model.TopicPartition{Topic: "h1"}, model.TopicPartition{Topic: "h1", Partition: 1}),
+		modernMember("RWzV0K_IRYSFadjyMQpWUw", "", "two", true, model.TopicPartition{Topic: "h1", Partition: 2}),
+	},
+}
+
+// modernMember has reached its target at epoch 3.
+func modernMember(id, instance, client string, ofConsumerProtocol bool, owns ...model.TopicPartition) member {
+	return member{
+		id: id, instance: instance, clientID: client, host: "/127.0.0.1", assigned: owns, target: owns,
+		epoch: ptr(int32(3)), upgraded: &ofConsumerProtocol,
+	}
+}
+
 func TestOffsetsOfAGroupWithoutMembersHaveDashes(t *testing.T) {
 	rows := []row{
 		{Group: "g-inactive", Topic: "cga", Partition: 0, LeaderEpoch: ptr(int32(0)), Offset: ptr(int64(30)), End: ptr(int64(30)), Lag: ptr(int64(0))},
@@ -100,6 +125,14 @@ func TestMembersAreATableWithAnEmptyLineBeforeIt(t *testing.T) {
 		{active, true, "\n" +
 			"GROUP           CONSUMER-ID                                           HOST            CLIENT-ID        #PARTITIONS     CURRENT-EPOCH   CURRENT-ASSIGNMENT   TARGET-EPOCH    TARGET-ASSIGNMENT   \n" +
 			"g-active        console-consumer-24794ae7-0244-48fc-a4b0-4fb38925d394 /127.0.0.1      console-consumer 3               -               cga:0,1,2            -               -                   \n"},
+		{both, true, "\n" +
+			"GROUP           CONSUMER-ID            HOST            CLIENT-ID       #PARTITIONS     CURRENT-EPOCH   CURRENT-ASSIGNMENT   TARGET-EPOCH    TARGET-ASSIGNMENT    UPGRADED\n" +
+			"mixed           3cGHiMG_Q6aAhEnyaq6zJA /127.0.0.1      old             2               3               h1:1,2               3               h1:1,2               false\n" +
+			"mixed           f0JM36XWSnK1MxWuZZD2Mg /127.0.0.1      new             3               3               h1:0;h2:0,1          3               h1:0;h2:0,1          true\n"},
+		{upgraded, true, "\n" +
+			"GROUP           CONSUMER-ID            GROUP-INSTANCE-ID HOST            CLIENT-ID       #PARTITIONS     CURRENT-EPOCH   CURRENT-ASSIGNMENT   TARGET-EPOCH    TARGET-ASSIGNMENT   \n" +
+			"cg              4WMuWoTpQuGdH33aVxAQJg inst              /127.0.0.1      one             2               3               h1:0,1               3               h1:0,1              \n" +
+			"cg              RWzV0K_IRYSFadjyMQpWUw                   /127.0.0.1      two             1               3               h1:2                 3               h1:2                \n"},
 		{group{id: "g-inactive", state: "Empty"}, false, "\n" +
 			"GROUP           CONSUMER-ID     HOST            CLIENT-ID       #PARTITIONS     \n"},
 	} {
@@ -112,7 +145,17 @@ func TestMembersAreATableWithAnEmptyLineBeforeIt(t *testing.T) {
 }
 
 func TestAStateIsATableOfItsOwn(t *testing.T) {
-	r := stateRow{Group: "g-active", Coordinator: node{1, "127.0.0.1", 22092}, Assignor: "range", State: "Stable", Members: 1}
+	r := stateRow{Group: "cg", Coordinator: node{1, "127.0.0.1", 39392}, Assignor: "range", State: "Stable", Members: 2, Epoch: ptr(int32(3)), TargetEpoch: ptr(int32(3))}
+	var modern bytes.Buffer
+	printState(&modern, r, true)
+	want := `
+GROUP           COORDINATOR (ID)          ASSIGNMENT-STRATEGY  STATE                GROUP-EPOCH     TARGET-ASSIGNMENT-EPOCH   #MEMBERS
+cg              127.0.0.1:39392  (1)      range                Stable               3               3                         2
+`
+	if modern.String() != want {
+		t.Errorf("a group of the consumer protocol:\n%s\nwant\n%s", modern.String(), want)
+	}
+	r = stateRow{Group: "g-active", Coordinator: node{1, "127.0.0.1", 22092}, Assignor: "range", State: "Stable", Members: 1}
 	for verbose, want := range map[bool]string{
 		false: `
 GROUP           COORDINATOR (ID)          ASSIGNMENT-STRATEGY  STATE                #MEMBERS
