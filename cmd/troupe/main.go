@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -155,19 +154,3 @@ func interruptible() (context.Context, func() syscall.Signal) {
 type signalled struct{ syscall.Signal }
 
 func (s signalled) Error() string { return s.String() }
-
-// version is that of the module, with the commit it was built from where Go recorded one.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	text := info.Main.Version
-	for _, setting := range info.Settings {
-		// A build in a work tree has no module version; "go install module@version" has no revision.
-		if setting.Key == "vcs.revision" && text == "(devel)" {
-			text = setting.Value
-		}
-	}
-	return text
-}
