@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,8 +21,10 @@ import (
 	"troupe/cmd/troupe/client/consumerperf"
 	"troupe/cmd/troupe/client/deleterecords"
 	"troupe/cmd/troupe/client/dumplog"
+	"troupe/cmd/troupe/client/e2elatency"
 	"troupe/cmd/troupe/client/features"
 	"troupe/cmd/troupe/client/groups"
+	"troupe/cmd/troupe/client/leaderelection"
 	"troupe/cmd/troupe/client/logdirs"
 	"troupe/cmd/troupe/client/offsets"
 	"troupe/cmd/troupe/client/option"
@@ -29,6 +32,8 @@ import (
 	"troupe/cmd/troupe/client/produce"
 	"troupe/cmd/troupe/client/script"
 	"troupe/cmd/troupe/client/topics"
+	"troupe/cmd/troupe/client/verifiableconsumer"
+	"troupe/cmd/troupe/client/verifiableproducer"
 )
 
 func main() {
@@ -46,9 +51,13 @@ func commands(s option.Streams) []*cobra.Command {
 		consume.Command(s),
 		perf.Command(s),
 		consumerperf.Command(s),
+		e2elatency.Command(s),
+		verifiableproducer.Command(s),
+		verifiableconsumer.Command(s),
 		consumergroups.Command(s),
 		groups.Command(s),
 		configs.Command(s),
+		leaderelection.Command(s),
 		deleterecords.Command(s),
 		logdirs.Command(s),
 		apiversions.Command(s),
@@ -125,8 +134,12 @@ func normalize(root *cobra.Command, line []string) []string {
 	return append(path, option.Normalize(command.Flags(), rest)...)
 }
 
+// sameSignal is how long a signal may come again and count as one.
+const sameSignal = 300 * time.Millisecond
+
 // interruptible gives a context that ends at the first SIGINT or SIGTERM, and a function that stops waiting for one and
-// tells the signal there was (0: none). A second signal ends the process at once.
+// tells the signal there was (0: none). A second signal ends the process at once, unless it comes with the first: timeout(1)
+// sends its signal to the process and to the process's group, and a consumer is to commit and leave its group all the same.
 func interruptible() (context.Context, func() syscall.Signal) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -134,8 +147,9 @@ func interruptible() (context.Context, func() syscall.Signal) {
 	go func() {
 		select {
 		case got := <-signals:
-			signal.Stop(signals)
 			cancel(signalled{got.(syscall.Signal)})
+			time.Sleep(sameSignal)
+			signal.Stop(signals)
 		case <-ctx.Done():
 		}
 	}()

@@ -1,6 +1,7 @@
 package connection
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -19,19 +20,23 @@ const (
 	pollInterval      = 5 * time.Minute
 )
 
-// GroupOptions maps the consumer properties that make a member of a classic group. What was marked is committed every
+// GroupOptions maps the consumer properties that make a member of a group. What was marked is committed every
 // auto.commit.interval.ms, before a partition is given up, and at the end.
 //
 // A rebalance waits from a poll until AllowRebalance, as the Java consumer rebalances inside its poll only: what is
 // printed meanwhile is committed before another member gets the partition, and so is printed once.
 func GroupOptions(props kafkatext.Properties, groupID string) ([]kgo.Opt, error) {
 	opts := []kgo.Opt{kgo.ConsumerGroup(groupID), kgo.BlockRebalanceOnPoll()}
-	balancers, err := balancersOf(props)
+	member, err := protocolOptions(props)
 	if err != nil {
 		return nil, err
 	}
-	opts = append(opts, kgo.Balancers(balancers...))
-	if strings.EqualFold(props["enable.auto.commit"], "false") {
+	opts = append(opts, member...)
+	begin := &positions{
+		commits: !strings.EqualFold(props["enable.auto.commit"], "false"), committed: props["isolation.level"] == "read_committed",
+	}
+	opts = append(opts, begin.options()...)
+	if !begin.commits {
 		opts = append(opts, kgo.DisableAutoCommit())
 	} else {
 		interval, err := Milliseconds(props, "auto.commit.interval.ms", commitInterval)
@@ -45,22 +50,57 @@ func GroupOptions(props kafkatext.Properties, groupID string) ([]kgo.Opt, error)
 	if id := props["group.instance.id"]; id != "" {
 		opts = append(opts, kgo.InstanceID(id))
 	}
-	for _, d := range []struct {
-		key string
-		def time.Duration
-		opt func(time.Duration) kgo.GroupOpt
-	}{
-		{"session.timeout.ms", sessionTimeout, kgo.SessionTimeout},
-		{"max.poll.interval.ms", pollInterval, kgo.RebalanceTimeout},
-		{"heartbeat.interval.ms", heartbeatInterval, kgo.HeartbeatInterval},
-	} {
-		v, err := Milliseconds(props, d.key, d.def)
-		if err != nil {
-			return nil, err
-		}
-		opts = append(opts, d.opt(v))
+	wait, err := Milliseconds(props, "max.poll.interval.ms", pollInterval)
+	if err != nil {
+		return nil, err
 	}
-	return opts, nil
+	return append(opts, kgo.RebalanceTimeout(wait)), nil
+}
+
+// protocolOptions reads group.protocol and the properties that only one of the two protocols has.
+func protocolOptions(props kafkatext.Properties) ([]kgo.Opt, error) {
+	switch protocol := props["group.protocol"]; strings.ToLower(protocol) {
+	case "", "classic":
+	case "consumer":
+		return serverSide(props)
+	default:
+		return nil, fmt.Errorf("Invalid value %s for configuration group.protocol: "+
+			"String must be one of (case insensitive): CONSUMER, CLASSIC", protocol)
+	}
+	balancers, err := balancersOf(props)
+	if err != nil {
+		return nil, err
+	}
+	session, err := Milliseconds(props, "session.timeout.ms", sessionTimeout)
+	if err != nil {
+		return nil, err
+	}
+	heartbeat, err := Milliseconds(props, "heartbeat.interval.ms", heartbeatInterval)
+	switch {
+	case err != nil:
+		return nil, err
+	case heartbeat >= session:
+		return nil, errors.New("Heartbeat must be set lower than the session timeout")
+	}
+	return []kgo.Opt{kgo.Balancers(balancers...), kgo.SessionTimeout(session), kgo.HeartbeatInterval(heartbeat)}, nil
+}
+
+// serverSide maps the protocol in which the coordinator assigns the partitions (KIP-848) and sets the times of members.
+func serverSide(props kafkatext.Properties) ([]kgo.Opt, error) {
+	for _, key := range []string{"partition.assignment.strategy", "heartbeat.interval.ms", "session.timeout.ms"} {
+		if _, set := props[key]; set {
+			return nil, fmt.Errorf("%s cannot be set when group.protocol=CONSUMER", key)
+		}
+	}
+	// kgo names the coordinator's assignors by its own ones.
+	switch assignor := props["group.remote.assignor"]; assignor {
+	case "", "uniform":
+		return []kgo.Opt{kgo.ServerSideBalancer(), kgo.Balancers(kgo.StickyBalancer())}, nil
+	case "range":
+		return []kgo.Opt{kgo.ServerSideBalancer(), kgo.Balancers(kgo.RangeBalancer())}, nil
+	default:
+		return nil, fmt.Errorf("group.remote.assignor=%s: uniform or range is expected here", assignor)
+	}
 }
 
 // balancersOf reads partition.assignment.strategy. The default is the Java consumer's pair, so that a group of both

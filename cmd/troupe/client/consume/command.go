@@ -23,6 +23,7 @@ import (
 	"troupe/cmd/troupe/client/connection"
 	"troupe/cmd/troupe/client/kafkatext"
 	"troupe/cmd/troupe/client/option"
+	"troupe/cmd/troupe/client/progress"
 )
 
 // command has old and new names of options side by side (KIP-1147); check and printer refuse both at once.
@@ -179,6 +180,7 @@ func (c *command) consumerOptions(props kafkatext.Properties, groupID string) ([
 		return nil, option.Fail("Invalid value %s for configuration isolation.level: String must be one of: read_committed, read_uncommitted", level)
 	}
 	if groupID != "" {
+		props["isolation.level"] = level // the option goes over the property, for the member too
 		member, err := connection.GroupOptions(props, groupID)
 		if err != nil {
 			return nil, option.Fail("Failed to construct kafka consumer: %s", err)
@@ -241,7 +243,10 @@ func (c *command) printer(s option.Streams) (*printer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &printer{streams: s, limit: limit, skipErrors: c.fs.Changed("skip-message-on-error"), json: option.JSON(c.fs)}
+	p := &printer{
+		streams: s, limit: limit, skipErrors: c.fs.Changed("skip-message-on-error"), json: option.JSON(c.fs),
+		line: progress.On(s.Err, s.Out, true),
+	}
 	// More milliseconds than a duration holds are as good as no limit.
 	if timeout >= 0 && timeout < math.MaxInt64/int64(time.Millisecond) {
 		p.timeout, p.limited = time.Duration(timeout)*time.Millisecond, true

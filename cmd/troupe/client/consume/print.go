@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"troupe/cmd/troupe/client/option"
+	"troupe/cmd/troupe/client/progress"
 )
 
 // printer polls and prints until its limit, its timeout, an interrupt or an error that does not pass.
@@ -24,6 +25,7 @@ type printer struct {
 	skipErrors bool
 	quiet      bool // print nothing, only count
 	json       bool
+	line       *progress.Line
 
 	client  *kgo.Client
 	grouped bool
@@ -36,6 +38,7 @@ type printer struct {
 func (p *printer) run(ctx context.Context) error {
 	out := bufio.NewWriterSize(p.streams.Out, 64<<10)
 	err := p.consume(ctx, out)
+	p.line.Clear()
 	if flushed := out.Flush(); flushed != nil && err == nil {
 		fmt.Fprintln(p.streams.Err, "Unable to write to standard out, closing consumer.")
 	}
@@ -98,6 +101,7 @@ func (p *printer) consume(ctx context.Context, out *bufio.Writer) error {
 		if err := out.Flush(); err != nil {
 			return nil // said in run; the other end of a pipe going away is no failure
 		}
+		p.line.Show("%d records", p.count)
 		if p.grouped {
 			p.client.AllowRebalance()
 		}
@@ -119,6 +123,7 @@ func (p *printer) print(out *bufio.Writer, r *kgo.Record) error {
 		err = p.formatter.write(out, r)
 	}
 	if err != nil && p.skipErrors {
+		p.line.Clear()
 		fmt.Fprintf(p.streams.Err, "Error processing message, skipping this message: %s\n", err)
 		return nil
 	}
@@ -145,6 +150,7 @@ func (p *printer) problems(fetches kgo.Fetches) error {
 				p.warned = map[string]bool{}
 			}
 			p.warned[text] = true
+			p.line.Clear()
 			fmt.Fprintln(p.streams.Err, text)
 		}
 	}

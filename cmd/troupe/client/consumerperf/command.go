@@ -20,6 +20,7 @@ import (
 	"troupe/cmd/troupe/client/connection"
 	"troupe/cmd/troupe/client/kafkatext"
 	"troupe/cmd/troupe/client/option"
+	"troupe/cmd/troupe/client/progress"
 )
 
 type command struct {
@@ -70,6 +71,7 @@ type plan struct {
 	header    bool
 	json      bool
 	date      func(time.Time) string
+	progress  *progress.Line
 }
 
 // Run reads options, then consumes. A group takes as long to form as the broker waits for members
@@ -80,7 +82,7 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 	}
 	p := &plan{
 		detailed: fs.Changed("show-detailed-stats"), json: option.JSON(fs),
-		header: !fs.Changed("hide-header") && !option.JSON(fs),
+		header: !fs.Changed("hide-header") && !option.JSON(fs), progress: progress.On(s.Err, s.Out, false),
 	}
 	// The script prints its header before it reads the values of options, so a bad one is told below it.
 	if p.header {

@@ -35,7 +35,7 @@ func TestTheSummaryIsTheScriptsLine(t *testing.T) {
 
 func TestProgressHasTotalsAndTheRatesOfItsInterval(t *testing.T) {
 	now := clock(t, "2026-11-29 19:27:38.529")
-	got := progress(volume{1, 2}, volume{}, now.Add(-1248*time.Millisecond), now, 1111, defaultDate(t))
+	got := detail(volume{1, 2}, volume{}, now.Add(-1248*time.Millisecond), now, 1111, defaultDate(t))
 	want := "2026-11-29 19:27:38:529, 0, 0.0000, 0.0000, 1, 0.8013, 1111, 137, 0.0000, 7.2993"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -44,7 +44,7 @@ func TestProgressHasTotalsAndTheRatesOfItsInterval(t *testing.T) {
 
 func TestARebalanceThatFillsTheIntervalLeavesNoFetching(t *testing.T) {
 	now := clock(t, "2026-11-29 19:27:38.529")
-	got := progress(volume{1, 2}, volume{}, now.Add(-time.Second), now, 1000, defaultDate(t))
+	got := detail(volume{1, 2}, volume{}, now.Add(-time.Second), now, 1000, defaultDate(t))
 	want := "2026-11-29 19:27:38:529, 0, 0.0000, 0.0000, 1, 1.0000, 1000, 0, 0.0000, 0.0000"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

@@ -93,6 +93,7 @@ func (p *plan) run(ctx context.Context, s option.Streams) error {
 	defer client.Close()
 	read, err := p.consume(ctx, client.Client, r, s)
 	ended := time.Now()
+	p.progress.Clear()
 	if err != nil {
 		return option.Fail("%s", err)
 	}
@@ -148,13 +149,16 @@ func (p *plan) consume(ctx context.Context, client *kgo.Client, r *rebalances, s
 			}
 			_, round := r.take()
 			if p.detailed && !p.json {
-				fmt.Fprintln(s.Out, progress(all, reported, lastReport, now, round, p.date))
+				p.progress.Clear()
+				fmt.Fprintln(s.Out, detail(all, reported, lastReport, now, round, p.date))
 			}
 			lastReport, reported = now, all
 		}
+		p.progress.Show("%d records, %s MB", all.records, fixed(all.megabytes()))
 		client.AllowRebalance()
 	}
 	if all.records < p.records && ctx.Err() == nil && !p.json {
+		p.progress.Clear()
 		fmt.Fprintf(s.Out, "WARNING: Exiting before consuming the expected number of records: timeout (%d ms) exceeded. "+
 			"You can use the --timeout option to increase the timeout.\n", p.timeoutMs)
 	}

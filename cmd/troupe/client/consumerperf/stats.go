@@ -13,7 +13,7 @@ type volume struct{ records, bytes int64 }
 
 func (v volume) megabytes() float64 { return float64(v.bytes) / (1 << 20) }
 
-// header names the columns of line or of progress.
+// header names the columns of line or of detail.
 func header(detailed bool) string {
 	first := "start.time, end.time"
 	if detailed {
@@ -57,9 +57,9 @@ func (t summary) line(date func(time.Time) string) string {
 	}, ", ")
 }
 
-// progress is a line of --show-detailed-stats: totals, and rates since the line before. The thread is always 0: the script
+// detail is a line of --show-detailed-stats: totals, and rates since the line before. The thread is always 0: the script
 // once had several.
-func progress(all, before volume, since, now time.Time, rebalanceMs int64, date func(time.Time) string) string {
+func detail(all, before volume, since, now time.Time, rebalanceMs int64, date func(time.Time) string) string {
 	elapsed := float64(now.UnixMilli() - since.UnixMilli())
 	part := volume{all.records - before.records, all.bytes - before.bytes}
 	rates := func(ms float64) (string, string) {

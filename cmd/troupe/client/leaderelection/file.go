@@ -1,0 +1,92 @@
+package leaderelection
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"strings"
+
+	"troupe/cmd/troupe/client/kafkatext"
+	"troupe/cmd/troupe/client/option"
+	"troupe/internal/model"
+)
+
+// wrong begins the complaints that the script leaves to its JSON library.
+const wrong = "com.fasterxml.jackson.databind.JsonMappingException: "
+
+// read reads the file of partitions: {"partitions": [{"topic": "a", "partition": 1}, …]}. A partition stands in it once.
+func read(path string) ([]model.TopicPartition, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, option.Fail("java.io.IOException: Unable to read file %s", path)
+	}
+	return parse(text)
+}
+
+func parse(text []byte) ([]model.TopicPartition, error) {
+	if !json.Valid(text) {
+		return nil, option.Fail("Replica election data is empty")
+	}
+	var file map[string]json.RawMessage
+	if err := json.Unmarshal(text, &file); err != nil {
+		return nil, option.Fail(wrong+"Expected JSON object, received %s", bytes.TrimSpace(text))
+	}
+	raw, ok := file["partitions"]
+	if !ok {
+		return nil, option.Fail(`Replica election data is missing "partitions" field`)
+	}
+	var entries []map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &entries); err != nil {
+		return nil, option.Fail(wrong+"Expected JSON array, received %s", raw)
+	}
+	partitions := []model.TopicPartition{}
+	for _, entry := range entries {
+		tp, err := parseEntry(entry)
+		if err != nil {
+			return nil, err
+		}
+		partitions = append(partitions, tp)
+	}
+	return partitions, unique(partitions)
+}
+
+// parseEntry names the first field that is missing or of another type.
+func parseEntry(entry map[string]json.RawMessage) (tp model.TopicPartition, err error) {
+	raw, ok := entry["topic"]
+	if !ok {
+		return tp, option.Fail(wrong + "No such field exists: `topic`")
+	}
+	if json.Unmarshal(raw, &tp.Topic) != nil {
+		return tp, option.Fail(wrong+"Expected `String` value, received %s", raw)
+	}
+	if raw, ok = entry["partition"]; !ok {
+		return tp, option.Fail(wrong + "No such field exists: `partition`")
+	}
+	var n int64
+	if json.Unmarshal(raw, &n) != nil || n < math.MinInt32 || n > math.MaxInt32 {
+		return tp, option.Fail(wrong+"Expected `Integer` value, received %s", raw)
+	}
+	tp.Partition = int32(n)
+	return tp, nil
+}
+
+// unique names the partitions that stand in the file more than once, as the script prints a set of them.
+func unique(partitions []model.TopicPartition) error {
+	seen := map[model.TopicPartition]int{}
+	var again []model.TopicPartition
+	for _, tp := range partitions {
+		if seen[tp]++; seen[tp] == 2 {
+			again = append(again, tp)
+		}
+	}
+	if len(again) == 0 {
+		return nil
+	}
+	again = kafkatext.HashOrderBy(again, 0, func(tp model.TopicPartition) int32 { return kafkatext.PartitionHash(tp.Topic, tp.Partition) })
+	names := make([]string, len(again))
+	for i, tp := range again {
+		names[i] = tp.String()
+	}
+	return option.Fail("Replica election data contains duplicate partitions: [%s]", strings.Join(names, ", "))
+}
