@@ -146,6 +146,20 @@ type Groups struct {
 	SessionTimeoutMax        time.Duration `key:"group.max.session.timeout.ms"`
 	InitialRebalanceDelay    time.Duration `key:"group.initial.rebalance.delay.ms"`
 	MembersMax               int32         `key:"group.max.size"`
+
+	ConsumerSession        time.Duration `key:"group.consumer.session.timeout.ms"`
+	ConsumerSessionMin     time.Duration `key:"group.consumer.min.session.timeout.ms"`
+	ConsumerSessionMax     time.Duration `key:"group.consumer.max.session.timeout.ms"`
+	ConsumerHeartbeat      time.Duration `key:"group.consumer.heartbeat.interval.ms"`
+	ConsumerHeartbeatMin   time.Duration `key:"group.consumer.min.heartbeat.interval.ms"`
+	ConsumerHeartbeatMax   time.Duration `key:"group.consumer.max.heartbeat.interval.ms"`
+	ConsumerAssignment     time.Duration `key:"group.consumer.assignment.interval.ms"`
+	ConsumerAssignmentMin  time.Duration `key:"group.consumer.min.assignment.interval.ms"`
+	ConsumerAssignmentMax  time.Duration `key:"group.consumer.max.assignment.interval.ms"`
+	ConsumerMembersMax     int32         `key:"group.consumer.max.size"`
+	ConsumerAssignors      []string      `key:"group.consumer.assignors"`
+	ConsumerMigration      string        `key:"group.consumer.migration.policy"`
+	ConsumerPatternRefresh time.Duration `key:"group.consumer.regex.refresh.interval.ms"`
 }
 
 // Transactions is what transaction coordinators go by.

@@ -2,13 +2,13 @@ package configs
 
 // groupResourceKeys are set for one group (KIP-848, KIP-932, KIP-1071).
 var groupResourceKeys = []Key{
-	{Name: "consumer.session.timeout.ms", Type: Int, Default: "45000", Valid: atLeast(1), Unit: "ms", Mode: PerResource, Importance: Medium, Effect: Accepted, Reason: noConsumer,
+	{Name: "consumer.session.timeout.ms", Type: Int, Default: "45000", Valid: atLeast(1), Unit: "ms", Mode: PerResource, Importance: Medium,
 		Doc: "How long a member of this consumer group may stay silent."},
-	{Name: "consumer.heartbeat.interval.ms", Type: Int, Default: "5000", Valid: atLeast(1), Unit: "ms", Mode: PerResource, Importance: Medium, Effect: Accepted, Reason: noConsumer,
+	{Name: "consumer.heartbeat.interval.ms", Type: Int, Default: "5000", Valid: atLeast(1), Unit: "ms", Mode: PerResource, Importance: Medium,
 		Doc: "How often members of this consumer group report."},
-	{Name: "consumer.assignment.interval.ms", Type: Int, Default: "1000", Valid: atLeast(0), Unit: "ms", Mode: PerResource, Importance: Medium, Effect: Accepted, Reason: noConsumer,
+	{Name: "consumer.assignment.interval.ms", Type: Int, Default: "1000", Valid: atLeast(0), Unit: "ms", Mode: PerResource, Importance: Medium,
 		Doc: "Least time between two assignments of this consumer group."},
-	{Name: "consumer.assignor.offload.enable", Type: Boolean, Default: "true", Mode: PerResource, Importance: Medium, Internal: true, Effect: Accepted, Reason: noConsumer,
+	{Name: "consumer.assignor.offload.enable", Type: Boolean, Default: "true", Mode: PerResource, Importance: Medium, Internal: true, Effect: Accepted, Reason: noOffload,
 		Doc: "Whether this group's assignments are computed beside the coordinator."},
 	{Name: "share.session.timeout.ms", Type: Int, Default: "45000", Valid: atLeast(1), Unit: "ms", Mode: PerResource, Importance: Medium, Effect: Accepted, Reason: noShare,
 		Doc: "How long a member of this share group may stay silent."},

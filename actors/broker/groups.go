@@ -21,6 +21,14 @@ func (b *Broker) spawnGroups() {
 		SessionMin: g.SessionTimeoutMin, SessionMax: g.SessionTimeoutMax, InitialDelay: g.InitialRebalanceDelay,
 		MembersMax: int(g.MembersMax), MetadataMax: int(g.OffsetMetadataMaxBytes),
 		Retention: g.OffsetsRetention, RetentionCheck: g.OffsetsRetentionCheck, Random: rand.Reader, Count: counters.Count,
+		Consumer: group.ConsumerOptions{
+			Session:        group.Bounded{Standard: g.ConsumerSession, Least: g.ConsumerSessionMin, Most: g.ConsumerSessionMax},
+			Heartbeat:      group.Bounded{Standard: g.ConsumerHeartbeat, Least: g.ConsumerHeartbeatMin, Most: g.ConsumerHeartbeatMax},
+			Interval:       group.Bounded{Standard: g.ConsumerAssignment, Least: g.ConsumerAssignmentMin, Most: g.ConsumerAssignmentMax},
+			PatternRefresh: g.ConsumerPatternRefresh, MembersMax: int(g.ConsumerMembersMax), Assignors: g.ConsumerAssignors,
+			Upgrade:   g.ConsumerMigration == "bidirectional" || g.ConsumerMigration == "upgrade",
+			Downgrade: g.ConsumerMigration == "bidirectional" || g.ConsumerMigration == "downgrade",
+		},
 	}}
 	b.refs.groups = b.system.Spawn("groups", coordinator.NewHost(&coordinator.Deps{
 		Kind: "group", Directory: b.groups.Directory, Refuse: group.Refuse, LoadBytes: int(g.OffsetsLoadBytes),

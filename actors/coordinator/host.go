@@ -85,7 +85,7 @@ func (h *host) Receive(ctx *kit.Context, m kit.Message) {
 			h.resign(ctx, m.Partition, l)
 		}
 	case *Metadata:
-		*h.image = m.Image
+		*h.image = m.Delta.To
 		for _, l := range h.kept {
 			if l.stage == running {
 				ctx.Send(l.ref, m)

@@ -94,9 +94,9 @@ type Machine interface {
 	// Due does what time brings; Next is when it wants to be called again, zero for never.
 	Due(at At) Effects
 	Next() time.Time
-	// Metadata brings an image of the cluster's metadata, first after Loaded and before any request, then when its
-	// topics, brokers or configurations changed. Deleted are topics that are gone.
-	Metadata(at At, i *image.Image, deleted []string) Effects
+	// Metadata brings an image of the cluster's metadata: first after Loaded and before any request, with a delta from
+	// nowhere that has the topics that changed while the log was loaded; then when topics, brokers or configurations did.
+	Metadata(at At, d image.Delta) Effects
 	// Committed tells that everything before next is committed.
 	Committed(at At, next model.Offset) Effects
 	// Rollback takes the state back to before the record at from, which the log refused with a code. It gives replies

@@ -40,11 +40,7 @@ type Resign struct {
 }
 
 // Metadata brings every coordinator an image whose topics, brokers or configurations differ from the one before.
-type Metadata struct {
-	Image *image.Image
-	// Deleted are the names of topics that are gone since then, whatever came under the same name after.
-	Deleted []string
-}
+type Metadata struct{ Delta image.Delta }
 
 type (
 	// pollDue looks again whether the replica is ready to be loaded from.

@@ -32,7 +32,7 @@ type partition struct {
 	attempt uint64
 	machine Machine // nil until the log is loaded
 	loading *loading
-	deleted []string // topics that went while the log was being loaded
+	changed []image.TopicDelta // while the log was being loaded
 
 	epoch     model.LeaderEpoch // that the log was loaded under
 	next      model.Offset      // of the next record
@@ -82,9 +82,12 @@ func (p *partition) Receive(ctx *kit.Context, m kit.Message) {
 			p.begin(ctx)
 		}
 	case *Metadata:
-		p.kept.image = m.Image
-		p.deleted = append(p.deleted, m.Deleted...)
-		p.tellMetadata(ctx)
+		p.kept.image = m.Delta.To
+		if p.machine == nil {
+			p.changed = append(p.changed, m.Delta.Topics...)
+			return
+		}
+		p.apply(ctx, p.machine.Metadata(p.at(ctx), m.Delta))
 	case *pollDue:
 		if m.attempt == p.attempt {
 			p.poll(ctx)
@@ -138,12 +141,9 @@ func (p *partition) request(ctx *kit.Context, r *Request) {
 
 // tellMetadata waits until the log is loaded: before that the machine would bring deleted topics back.
 func (p *partition) tellMetadata(ctx *kit.Context) {
-	if p.machine == nil {
-		return
-	}
-	deleted := p.deleted
-	p.deleted = nil
-	p.apply(ctx, p.machine.Metadata(p.at(ctx), p.kept.image, deleted))
+	d := image.Delta{To: p.kept.image, Topics: p.changed}
+	p.changed = nil
+	p.apply(ctx, p.machine.Metadata(p.at(ctx), d))
 }
 
 func (p *partition) at(ctx *kit.Context) At { return At{Time: ctx.Now(), Next: p.next} }

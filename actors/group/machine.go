@@ -1,7 +1,8 @@
 // Package group coordinates consumer groups: the machine that decides, for one partition of __consumer_offsets, over the
-// frame of package coordinator. What it knows so far is the classic protocol and committed offsets.
+// frame of package coordinator. Members come by the classic protocol, where one of them assigns, or by the consumer
+// protocol (KIP-848), where the coordinator does; a group may go from one to the other while it lives (machine_migrate.go).
 //
-// Requirements: facts/groups-txn.md, B; measured answers of Kafka 4.3.1 there.
+// Requirements: facts/groups-txn.md, B and C; measured answers of Kafka 4.3.1 there.
 package group
 
 import (
@@ -12,6 +13,7 @@ import (
 
 	"troupe/actors/coordinator"
 	"troupe/actors/coordinator/timeline"
+	"troupe/cluster/image"
 	"troupe/codec/kerr"
 	"troupe/internal/invariant"
 	"troupe/internal/model"
@@ -25,6 +27,7 @@ type Options struct {
 	MetadataMax            int           // offset.metadata.max.bytes, counted in UTF-16 units as Kafka does
 	Retention              time.Duration // offsets.retention.minutes
 	RetentionCheck         time.Duration
+	Consumer               ConsumerOptions
 	// Random gives member ids; a test seeds it.
 	Random io.Reader
 	// Count is told of events for metrics; nil tells nobody.
@@ -47,6 +50,7 @@ type Machine struct {
 	// names has each topic's name once: a million offsets are of few topics.
 	names  map[string]string
 	timers *coordinator.Deadlines[timer]
+	topics topics
 	// unsettled are the records that something beside their request waits for, by rising offset.
 	unsettled []unsettled
 
@@ -61,6 +65,7 @@ type unsettled struct {
 	offset  model.Offset
 	group   *classic
 	created bool // it made the group
+	left    bool // it ended the group, whose id went over to the other protocol
 	// generation is the one whose assignment it holds, 0 for none.
 	generation int32
 	assigned   map[string][]byte
@@ -76,12 +81,19 @@ type timer struct {
 type timerKind uint8
 
 const (
-	sessionTimer   timerKind = iota // a member is silent for its session timeout
+	sessionTimer   timerKind = iota // a member, of either protocol, is silent for its session timeout
 	knownTimer                      // a member id was given out and not used
 	joinTimer                       // members have had their rebalance timeout to join again
 	initialTimer                    // an empty group has waited for more members
 	syncTimer                       // members have had their rebalance timeout to sync
 	retentionTimer                  // expired offsets are looked for
+
+	// Of groups of the consumer protocol:
+
+	revokeTimer  // a member has had its rebalance timeout to let partitions go
+	rejoinTimer  // one of the classic protocol has had it to join again,
+	resyncTimer  // or to sync
+	patternTimer // patterns are to be resolved
 )
 
 // New gives a machine with nothing in it; the frame loads it.
@@ -92,7 +104,7 @@ func New(o Options) *Machine {
 	line := timeline.New(0)
 	return &Machine{
 		options: o, line: line, groups: timeline.NewMap[string, group](line), timers: coordinator.NewDeadlines[timer](),
-		pending: pendingOffsets{}, names: map[string]string{},
+		pending: pendingOffsets{}, names: map[string]string{}, topics: topics{image: image.Empty("")},
 	}
 }
 
@@ -122,6 +134,10 @@ func (m *Machine) Handle(at coordinator.At, t coordinator.Token, c coordinator.C
 		m.fetchOffsets(w, r)
 	case *kmsg.OffsetDeleteRequest:
 		m.deleteOffsets(w, r)
+	case *kmsg.ConsumerGroupHeartbeatRequest:
+		m.consumerHeartbeat(w, c.Client, r)
+	case *kmsg.ConsumerGroupDescribeRequest:
+		m.consumerDescribe(w, r)
 	case *kmsg.DescribeGroupsRequest:
 		m.describe(w, r)
 	case *kmsg.ListGroupsRequest:
@@ -150,22 +166,38 @@ func (m *Machine) Due(at coordinator.At) coordinator.Effects {
 			m.expireOffsets()
 			continue
 		}
-		g, there := m.classicGroup(t.group)
-		if !there {
-			continue
+		switch g, _ := m.groups.Get(t.group); g := g.(type) {
+		case *classic:
+			m.dueClassic(g, t)
+		case *consumer:
+			m.dueConsumer(g, t)
 		}
-		switch t.kind {
-		case sessionTimer:
-			m.sessionOver(g, t.member)
-		case knownTimer:
-			m.unusedOver(g, t.member)
-		case joinTimer:
-			m.completeJoin(g)
-		case initialTimer:
-			m.initialOver(g)
-		case syncTimer:
-			m.syncOver(g)
-		}
+	}
+}
+
+func (m *Machine) dueClassic(g *classic, t timer) {
+	switch t.kind {
+	case sessionTimer:
+		m.sessionOver(g, t.member)
+	case knownTimer:
+		m.unusedOver(g, t.member)
+	case joinTimer:
+		m.completeJoin(g)
+	case initialTimer:
+		m.initialOver(g)
+	case syncTimer:
+		m.syncOver(g)
+	}
+}
+
+func (m *Machine) dueConsumer(g *consumer, t timer) {
+	switch t.kind {
+	case sessionTimer, rejoinTimer, resyncTimer:
+		m.timedOut(g, t.kind, t.member)
+	case revokeTimer:
+		m.revokeOver(g, t.member)
+	case patternTimer:
+		m.resolvePatterns(g)
 	}
 }
 

@@ -225,7 +225,11 @@ func (p *member) metadata(protocol string) []byte {
 // matches tells whether a member says the same as before, byte by byte: a consumer that owns other partitions or has
 // another subscription says so in its metadata, and wants a new assignment.
 func (p *member) matches(protocols []kmsg.JoinGroupRequestProtocol) bool {
-	return slices.EqualFunc(p.protocols, protocols, func(a, b kmsg.JoinGroupRequestProtocol) bool {
+	return sameProtocols(p.protocols, protocols)
+}
+
+func sameProtocols(a, b []kmsg.JoinGroupRequestProtocol) bool {
+	return slices.EqualFunc(a, b, func(a, b kmsg.JoinGroupRequestProtocol) bool {
 		return a.Name == b.Name && string(a.Metadata) == string(b.Metadata)
 	})
 }

@@ -36,11 +36,19 @@ type committed struct {
 // commitOffsets works on OffsetCommit (key 8), versions 2-10. Topics stand in the request by name; who passes it on has
 // resolved ids, and has answered for topics that are not there.
 //
-// Errors, of all partitions: 22 ILLEGAL_GENERATION, 25 UNKNOWN_MEMBER_ID, 27 REBALANCE_IN_PROGRESS, 69
-// GROUP_ID_NOT_FOUND from version 9, 82 FENCED_INSTANCE_ID; of one: 12 OFFSET_METADATA_TOO_LARGE.
+// Errors, of all partitions: 22 ILLEGAL_GENERATION, 25 UNKNOWN_MEMBER_ID, 27 REBALANCE_IN_PROGRESS, 35
+// UNSUPPORTED_VERSION, 69 GROUP_ID_NOT_FOUND from version 9, 82 FENCED_INSTANCE_ID, 113 STALE_MEMBER_EPOCH; of one: 12
+// OFFSET_METADATA_TOO_LARGE, 22, 113.
 func (m *Machine) commitOffsets(w *waiter, r *kmsg.OffsetCommitRequest) {
-	g, there := m.classicGroup(r.Group)
-	if code := m.mayCommit(g, there, r); code != kerr.None {
+	may := func(*kmsg.OffsetCommitRequestTopic, int32) kerr.Code { return kerr.None }
+	var code kerr.Code
+	if g, is := m.consumerGroup(r.Group); is {
+		may, code = g.mayCommit(r)
+	} else {
+		g, there := m.classicGroup(r.Group)
+		code = m.mayCommit(g, there, r)
+	}
+	if code != kerr.None {
 		m.refuse(w, code)
 		return
 	}
@@ -51,7 +59,12 @@ func (m *Machine) commitOffsets(w *waiter, r *kmsg.OffsetCommitRequest) {
 		t.Topic, t.TopicID = asked.Topic, asked.TopicID
 		for j := range asked.Partitions {
 			p := kmsg.NewOffsetCommitResponseTopicPartition()
-			p.Partition, p.ErrorCode = asked.Partitions[j].Partition, int16(m.commit(r, asked, &asked.Partitions[j]))
+			p.Partition = asked.Partitions[j].Partition
+			code := may(asked, p.Partition)
+			if code == kerr.None {
+				code = m.commit(r, asked, &asked.Partitions[j])
+			}
+			p.ErrorCode = int16(code)
 			t.Partitions = append(t.Partitions, p)
 		}
 		resp.Topics = append(resp.Topics, t)

@@ -1,8 +1,6 @@
 package group
 
 import (
-	"slices"
-
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/actors/coordinator"
@@ -92,6 +90,8 @@ func (m *Machine) erase(g group) {
 	case *classic:
 		m.append(record.DeleteGroup(g.id))
 		m.replayDeletion(g.id, classicKind)
+	case *consumer:
+		m.eraseConsumer(g)
 	}
 }
 
@@ -111,12 +111,20 @@ func (m *Machine) expireOffsets() {
 	}
 }
 
-// Metadata lets go what was committed for topics that are gone: under the same name another one may come.
-func (m *Machine) Metadata(at coordinator.At, _ *image.Image, deleted []string) coordinator.Effects {
+// Metadata lets go what was committed for topics that are gone: under the same name another one may come. Groups look at
+// their topics with their members' next heartbeats.
+func (m *Machine) Metadata(at coordinator.At, d image.Delta) coordinator.Effects {
 	m.begin(at)
+	m.topics.look(d)
+	deleted := map[string]bool{}
+	for _, t := range d.Topics {
+		if t.After == nil {
+			deleted[t.Before.Name] = true
+		}
+	}
 	if len(deleted) > 0 {
 		for _, id := range m.groupIDs() {
-			m.deleteOffsetsOf(m.coreOf(id), func(key partition, _ *committed) bool { return slices.Contains(deleted, key.topic) })
+			m.deleteOffsetsOf(m.coreOf(id), func(key partition, _ *committed) bool { return deleted[key.topic] })
 		}
 	}
 	return m.end()

@@ -9,6 +9,8 @@ import (
 // fetchOffsets works on OffsetFetch (key 9), versions 1-10, from committed state. Topics stand in the request by name;
 // who passes it on has resolved ids. Null topics ask for all.
 //
+// Errors of a group since version 9: 25 UNKNOWN_MEMBER_ID, 113 STALE_MEMBER_EPOCH (22 ILLEGAL_GENERATION for a member of
+// the classic protocol in a consumer group).
 // Errors of a partition: 88 UNSTABLE_OFFSET_COMMIT when a stable answer is asked for and a transaction that commits an
 // offset is open. What was never committed is offset -1, epoch -1, "".
 func (m *Machine) fetchOffsets(w *waiter, r *kmsg.OffsetFetchRequest) {
@@ -51,6 +53,12 @@ func (m *Machine) fetchGroup(r *kmsg.OffsetFetchRequestGroup, stable bool) kmsg.
 	var g *core
 	if known, there := m.groups.Committed(r.Group); there {
 		g = known.base()
+		if c, is := known.(*consumer); is {
+			if code := c.mayFetch(r.MemberID, r.MemberEpoch); code != kerr.None {
+				out.ErrorCode = int16(code)
+				return out
+			}
+		}
 	}
 	if r.Topics == nil {
 		out.Topics = m.fetchAll(g, stable)

@@ -11,6 +11,10 @@ import (
 // Errors: 22 ILLEGAL_GENERATION, 25 UNKNOWN_MEMBER_ID, 27 REBALANCE_IN_PROGRESS, which extends the session too, 82
 // FENCED_INSTANCE_ID.
 func (m *Machine) heartbeat(w *waiter, r *kmsg.HeartbeatRequest) {
+	if g, is := m.consumerGroup(r.Group); is {
+		m.heartbeatConsumer(w, g, r)
+		return
+	}
 	g, there := m.classicGroup(r.Group)
 	if !there {
 		m.refuse(w, kerr.UnknownMemberID)

@@ -33,6 +33,11 @@ func (o Options) CheckJoin(r *kmsg.JoinGroupRequest) kerr.Code {
 // Errors: 15 COORDINATOR_NOT_AVAILABLE, 23 INCONSISTENT_GROUP_PROTOCOL, 25 UNKNOWN_MEMBER_ID, 79 MEMBER_ID_REQUIRED, 81
 // GROUP_MAX_SIZE_REACHED, 82 FENCED_INSTANCE_ID.
 func (m *Machine) join(w *waiter, c coordinator.Client, r *kmsg.JoinGroupRequest) {
+	former, is := m.consumerGroup(r.Group)
+	if is && !former.vacant() {
+		m.joinConsumer(w, c, former, r)
+		return
+	}
 	g, there := m.classicGroup(r.Group)
 	if !there && r.MemberID != "" {
 		m.refuse(w, kerr.UnknownMemberID)
@@ -53,8 +58,11 @@ func (m *Machine) join(w *waiter, c coordinator.Client, r *kmsg.JoinGroupRequest
 		return
 	}
 	if !there {
-		o := m.recordState(g)
-		m.unsettled = append(m.unsettled, unsettled{offset: o, group: g, created: true})
+		m.unsettled = append(m.unsettled, unsettled{offset: m.next, group: g, created: true})
+		if former != nil {
+			m.eraseConsumer(former)
+		}
+		m.recordState(g)
 	}
 	if r.MemberID == "" {
 		m.joinNew(w, c, g, r)

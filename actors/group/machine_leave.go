@@ -16,6 +16,10 @@ func (m *Machine) leave(w *waiter, r *kmsg.LeaveGroupRequest) {
 		one.MemberID = r.MemberID
 		members = []kmsg.LeaveGroupRequestMember{one}
 	}
+	if g, is := m.consumerGroup(r.Group); is {
+		m.leaveConsumer(w, g, r, members)
+		return
+	}
 	g, there := m.classicGroup(r.Group)
 	resp := response[*kmsg.LeaveGroupResponse](r)
 	left := false

@@ -35,6 +35,8 @@ func (m *Machine) Replay(o coordinator.Origin, r coordinator.Record) error {
 		m.pending.add(o.ProducerID, *e.Offset, c)
 	case e.Offset != nil:
 		m.replayOffset(*e.Offset, c)
+	case e.Consumer != nil:
+		m.replayConsumer(*e.Consumer, e.Value)
 	case e.State != nil:
 		m.loadGroup(e.Group, e.State)
 	default:
@@ -108,7 +110,7 @@ func (m *Machine) record(g *classic, assigned func(*member) []byte) model.Offset
 	return o
 }
 
-// loadGroup makes a group as it was recorded: with members it was stable. Of each member's protocols the record has the
+// loadGroup makes a classic group as it was recorded: with members it was stable. Of each member's protocols the record has the
 // chosen one alone; the others come back when it joins again.
 func (m *Machine) loadGroup(id string, v *kmsg.GroupMetadataValue) {
 	g := m.newClassic(m.coreOf(id))
@@ -159,15 +161,24 @@ func (m *Machine) Loaded(at coordinator.At) coordinator.Effects {
 	m.begin(at)
 	m.timers.Set(timer{kind: retentionTimer}, m.now.Add(m.options.RetentionCheck))
 	for _, id := range m.groupIDs() {
-		g, _ := m.classicGroup(id)
-		for _, p := range g.members {
-			m.extend(g, p)
-		}
-		if len(g.members) > m.options.MembersMax {
+		m.resume(id)
+		if g, is := m.classicGroup(id); is && len(g.members) > m.options.MembersMax {
 			m.prepare(g) // as many as may stay join again
 		}
 	}
 	return m.end()
+}
+
+// resume begins all sessions of a group anew.
+func (m *Machine) resume(id string) {
+	switch g, _ := m.groups.Get(id); g := g.(type) {
+	case *consumer:
+		m.resumeConsumer(g)
+	case *classic:
+		for _, p := range g.members {
+			m.extend(g, p)
+		}
+	}
 }
 
 // Committed makes what was written final.
@@ -178,11 +189,13 @@ func (m *Machine) Committed(at coordinator.At, next model.Offset) coordinator.Ef
 	return m.end()
 }
 
-// Rollback takes back what the log refused. Soft state needs repair where it had counted on a record. Members whose assignment was not recorded join again; who waits in a group
-// that is not there any more is refused.
+// Rollback takes back what the log refused. Soft state needs repair where it had counted on a record. Members whose
+// assignment was not recorded join again; who waits in a group that is not there any more is refused, and a group that is
+// there again goes on.
 func (m *Machine) Rollback(at coordinator.At, from model.Offset, code kerr.Code) coordinator.Effects {
 	m.begin(at)
 	m.line.Rollback(from)
+	defer m.reconsider()
 	cut := slices.IndexFunc(m.unsettled, func(u unsettled) bool { return u.offset >= from })
 	if cut < 0 {
 		return m.end()
@@ -194,12 +207,41 @@ func (m *Machine) Rollback(at coordinator.At, from model.Offset, code kerr.Code)
 		switch {
 		case u.created:
 			m.dissolve(g, code)
+			m.resume(g.id)
+		case u.left:
+			m.comeBack(g)
 		case g.state == completing && g.generation == u.generation:
 			m.resetAssignment(g, code)
 			m.prepare(g)
 		}
 	}
 	return m.end()
+}
+
+// reconsider has consumer groups look at their topics and patterns again: that they had may have been taken back.
+func (m *Machine) reconsider() {
+	for _, id := range m.groupIDs() {
+		if g, is := m.consumerGroup(id); is {
+			g.looked = 0
+			if len(g.patternsOfMembers()) > 0 {
+				m.resolveSoon(g)
+			}
+		}
+	}
+}
+
+// comeBack takes up a group that had gone over to the other protocol. Nobody waits in it: all were told to join again.
+func (m *Machine) comeBack(g *classic) {
+	for _, id := range slices.Sorted(maps.Keys(g.given)) {
+		m.timers.Set(timer{knownTimer, g.id, id}, m.now.Add(newMemberTimeout))
+	}
+	m.resume(g.id)
+	switch g.state {
+	case completing:
+		m.prepare(g)
+	case preparing:
+		m.timers.Set(timer{kind: joinTimer, group: g.id}, m.now.Add(g.rebalanceTimeout()))
+	}
 }
 
 // dissolve refuses everybody who waits in a group, and ends its timers.
@@ -213,6 +255,11 @@ func (m *Machine) dissolve(g *classic, code kerr.Code) {
 		p.joining, p.syncing = nil, nil
 		m.drop(g, p)
 	}
+	m.cancelPhases(g)
+}
+
+// cancelPhases ends the timers of a group beside its sessions.
+func (m *Machine) cancelPhases(g *classic) {
 	for _, id := range slices.Sorted(maps.Keys(g.given)) {
 		m.timers.Cancel(timer{knownTimer, g.id, id})
 	}

@@ -36,6 +36,16 @@ func Refuse(r kmsg.Request, code kerr.Code) kmsg.Response {
 		resp := response[*kmsg.OffsetDeleteResponse](r)
 		resp.ErrorCode = c
 		return resp
+	case *kmsg.ConsumerGroupHeartbeatRequest:
+		return heartbeatFailure(r, code, "")
+	case *kmsg.ConsumerGroupDescribeRequest:
+		resp := response[*kmsg.ConsumerGroupDescribeResponse](r)
+		for _, id := range r.Groups {
+			g := kmsg.NewConsumerGroupDescribeResponseGroup()
+			g.Group, g.ErrorCode = id, c
+			resp.Groups = append(resp.Groups, g)
+		}
+		return resp
 	case *kmsg.DescribeGroupsRequest:
 		resp := response[*kmsg.DescribeGroupsResponse](r)
 		for _, id := range r.Groups {

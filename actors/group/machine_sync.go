@@ -12,6 +12,10 @@ import (
 // Errors: 22 ILLEGAL_GENERATION, 23 INCONSISTENT_GROUP_PROTOCOL, 25 UNKNOWN_MEMBER_ID, 27 REBALANCE_IN_PROGRESS, 82
 // FENCED_INSTANCE_ID.
 func (m *Machine) sync(w *waiter, r *kmsg.SyncGroupRequest) {
+	if g, is := m.consumerGroup(r.Group); is {
+		m.syncConsumer(w, g, r)
+		return
+	}
 	g, there := m.classicGroup(r.Group)
 	if !there {
 		m.refuse(w, kerr.UnknownMemberID)

@@ -29,11 +29,14 @@ import (
 //	hold                     from here on nothing is committed by itself
 //	commit                   everything is committed
 //	refuse CODE              the log refuses all that is not committed
+//	topic NAME N             the topic is made with N partitions, or grows to as many
 //	deleted TOPIC            the topic is deleted
+//	racks A B …              brokers 1, 2, … are in these racks
+//	config GROUP KEY VALUE   a group's own setting
 //	reload                   a new machine loads what is committed
 //	log                      what the log has: the last value of each key
 //
-// Member ids are written "a-1": client a's, the first one drawn. Protocols and assignments are written as text; "sub(t u)"
+// Heartbeats of consumer groups have a short form (heartbeat_test.go). Member ids are written "a-1": client a's, the first one drawn. Protocols and assignments are written as text; "sub(t u)"
 // is a consumer's subscription to the topics t and u. Fields with their default are left out of the output.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
@@ -70,11 +73,13 @@ type stage struct {
 	t       *testing.T
 	machine *Machine
 	random  *counter
-	now     time.Time
-	log     []coordinator.Record
-	upTo    model.Offset // committed
-	hold    bool
-	asked   []asked // by token
+	// metadata outlives the machine.
+	metadata *metadata
+	now      time.Time
+	log      []coordinator.Record
+	upTo     model.Offset // committed
+	hold     bool
+	asked    []asked // by token
 	// parked are replies that wait for a commit.
 	parked []parked
 }
@@ -90,7 +95,7 @@ type parked struct {
 }
 
 func newStage(t *testing.T) *stage {
-	s := &stage{t: t, random: &counter{}, now: time.UnixMilli(1_000_000)}
+	s := &stage{t: t, random: &counter{}, metadata: newMetadata(t), now: time.UnixMilli(1_000_000)}
 	s.load()
 	return s
 }
@@ -99,6 +104,7 @@ func (s *stage) load() string {
 	s.machine = New(Options{
 		SessionMin: 6 * time.Second, SessionMax: 30 * time.Minute, InitialDelay: 3 * time.Second, MembersMax: 4,
 		MetadataMax: 10, Retention: 7 * 24 * time.Hour, RetentionCheck: 10 * time.Minute, Random: s.random,
+		Consumer: consumerOptions,
 	})
 	s.machine.Committed(s.at(), s.upTo)
 	s.log, s.parked = s.log[:s.upTo], nil
@@ -107,7 +113,8 @@ func (s *stage) load() string {
 			s.t.Fatal(err)
 		}
 	}
-	return s.settle(s.machine.Loaded(s.at()))
+	out := s.settle(s.machine.Loaded(s.at()))
+	return out + s.settle(s.machine.Metadata(s.at(), image.Delta{To: s.metadata.current}))
 }
 
 func (s *stage) at() coordinator.At {
@@ -136,7 +143,19 @@ func (s *stage) do(command string) string {
 	case "refuse":
 		return s.refuse(rest)
 	case "deleted":
-		return s.settle(s.machine.Metadata(s.at(), image.Empty(""), []string{rest}))
+		return s.settle(s.machine.Metadata(s.at(), s.metadata.remove(rest)))
+	case "topic":
+		topic, count, _ := strings.Cut(rest, " ")
+		n, err := strconv.Atoi(count)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return s.settle(s.machine.Metadata(s.at(), s.metadata.topic(topic, n)))
+	case "racks":
+		return s.settle(s.machine.Metadata(s.at(), s.metadata.racks(strings.Fields(rest))))
+	case "config":
+		words := strings.Fields(rest)
+		return s.settle(s.machine.Metadata(s.at(), s.metadata.config(words[0], words[1], words[2])))
 	case "reload":
 		return s.load()
 	case "log":
@@ -152,6 +171,9 @@ func (s *stage) do(command string) string {
 }
 
 func (s *stage) request(client, line string) string {
+	if r, short := heartbeat(s.t, client, line); short {
+		return s.send(client, r)
+	}
 	fields := strings.SplitN(line, " ", 3)
 	version, err := strconv.Atoi(fields[1])
 	var body kmsg.Request
@@ -173,6 +195,10 @@ func (s *stage) request(client, line string) string {
 	if r, ok := body.(*kmsg.JoinGroupRequest); ok && r.Version == 0 {
 		r.RebalanceTimeoutMillis = -1
 	}
+	return s.send(client, body)
+}
+
+func (s *stage) send(client string, body kmsg.Request) string {
 	if code := s.early(body); code != kerr.None {
 		return s.render(client, Refuse(body, code))
 	}
@@ -299,6 +325,10 @@ func show(t *testing.T, r coordinator.Record) string {
 		t.Fatal(err)
 	}
 	switch {
+	case e.Consumer != nil && e.Value == nil:
+		return fmt.Sprintf("%s deleted", consumerKey(e.Consumer))
+	case e.Consumer != nil:
+		return fmt.Sprintf("%s %s", consumerKey(e.Consumer), renderValue(reflect.ValueOf(e.Value)))
 	case e.Offset != nil && e.Committed == nil:
 		return fmt.Sprintf("offset %s %s-%d deleted", e.Offset.Group, e.Offset.Topic, e.Offset.Partition)
 	case e.Offset != nil:
@@ -307,6 +337,14 @@ func show(t *testing.T, r coordinator.Record) string {
 		return fmt.Sprintf("group %s deleted", e.Group)
 	}
 	return shorten(fmt.Sprintf("group %s %s", e.Group, renderValue(reflect.ValueOf(e.State))))
+}
+
+func consumerKey(k *record.ConsumerKey) string {
+	kinds := map[record.Kind]string{
+		record.KindGroup: "epoch", record.KindMember: "member", record.KindTarget: "target-epoch", record.KindMemberTarget: "target",
+		record.KindCurrent: "current", record.KindExpression: "regex",
+	}
+	return strings.TrimSpace(kinds[k.Kind] + " " + k.Group + " " + k.Name)
 }
 
 var (
@@ -354,6 +392,8 @@ func renderValue(v reflect.Value) string {
 		return renderValue(v.Elem())
 	case reflect.String:
 		return v.String()
+	case reflect.Array: // a topic's id
+		return topicName(v.Convert(reflect.TypeFor[[16]byte]()).Interface().([16]byte))
 	case reflect.Slice:
 		if v.Type().Elem().Kind() == reflect.Uint8 {
 			return renderBytes(v.Bytes())

@@ -97,7 +97,7 @@ func (a *applier) host(ctx *kit.Context, tp model.TopicPartition, id model.Topic
 	app.left++
 	a.deps.Replicas.Put(h)
 	ctx.Send(a.shard(tp), &replica.Host{
-		Handle: h, Lead: a.lead(p), Fresh: !old, Clean: a.deps.Clean && old,
+		Handle: h, Lead: a.lead(p), Fresh: !old, Clean: a.deps.Clean && old, Kept: found.Kept,
 		RecoveryPoint: found.RecoveryPoint, LogStart: found.LogStart, HighWatermark: found.HighWatermark, Opened: opened,
 		Done: func() { self.SendCaused(cause, &hosted{app}) },
 	})
@@ -152,14 +152,8 @@ func (a *applier) inform(ctx *kit.Context, d image.Delta) {
 	if len(d.Topics) == 0 && len(d.Brokers) == 0 && len(d.Configs) == 0 {
 		return
 	}
-	var deleted []string
-	for _, t := range d.Topics {
-		if t.After == nil {
-			deleted = append(deleted, t.Before.Name)
-		}
-	}
 	for _, host := range a.deps.Coordinators {
-		ctx.Send(host, &coordinator.Metadata{Image: d.To, Deleted: deleted})
+		ctx.Send(host, &coordinator.Metadata{Delta: d})
 	}
 }
 

@@ -1,0 +1,191 @@
+package group
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/actors/coordinator"
+	"troupe/actors/group/record"
+	"troupe/internal/model"
+)
+
+// store gives out a record of a consumer group and replays it.
+func (m *Machine) store(group, name string, v record.Value) {
+	m.append(record.StoreConsumer(group, name, v))
+	m.replayConsumer(record.ConsumerKey{Kind: v.Kind(), Group: group, Name: name}, v)
+}
+
+// discard does the same with a tombstone.
+func (m *Machine) discard(kind record.Kind, group, name string) {
+	k := record.ConsumerKey{Kind: kind, Group: group, Name: name}
+	m.append(record.DeleteConsumer(k))
+	m.replayConsumer(k, nil)
+}
+
+// replayConsumer is the only way by which a consumer group changes. v is nil for a tombstone.
+func (m *Machine) replayConsumer(k record.ConsumerKey, v record.Value) {
+	switch v := v.(type) {
+	case *record.ConsumerGroup:
+		m.replayEpoch(k.Group, v.Epoch, v.MetadataHash)
+	case *record.ConsumerMember:
+		m.replayMember(k.Group, k.Name, subscriberOf(k.Name, v))
+	case *record.ConsumerTarget:
+		m.replayTargetEpoch(k.Group, v.Epoch, v.TimestampMs)
+	case *record.ConsumerMemberTarget:
+		m.replayTarget(k.Group, k.Name, planOf(v.Topics), true)
+	case *record.ConsumerCurrent:
+		m.replayStanding(k.Group, k.Name, standingOf(v))
+	case *record.ConsumerExpression:
+		m.replayPattern(k.Group, k.Name, &resolved{topics: sorted(v.Topics), version: v.Version, atMs: v.TimestampMs})
+	case nil:
+		m.replayTombstone(k)
+	}
+}
+
+func (m *Machine) replayTombstone(k record.ConsumerKey) {
+	switch k.Kind {
+	case record.KindGroup:
+		m.replayDeletion(k.Group, consumerKind)
+	case record.KindMember:
+		m.replayMember(k.Group, k.Name, nil)
+	case record.KindTarget:
+		m.replayTargetEpoch(k.Group, 0, 0)
+	case record.KindMemberTarget:
+		m.replayTarget(k.Group, k.Name, nil, false)
+	case record.KindCurrent:
+		m.replayStanding(k.Group, k.Name, nil)
+	case record.KindExpression:
+		m.replayPattern(k.Group, k.Name, nil)
+	}
+}
+
+func (m *Machine) recordMember(group string, p *subscriber) {
+	v := &record.ConsumerMember{
+		Instance: p.instance, Rack: p.rack, ClientID: p.client.ID, ClientHost: p.client.Host, Topics: p.topics,
+		Expression: &p.pattern, RebalanceTimeoutMs: int32(p.rebalance.Milliseconds()),
+	}
+	if p.assignor != "" {
+		v.Assignor = &p.assignor
+	}
+	if l := p.legacy; l != nil {
+		v.Classic = &record.ClassicMember{SessionTimeoutMs: int32(l.session.Milliseconds())}
+		for _, each := range l.protocols {
+			v.Classic.Protocols = append(v.Classic.Protocols, record.ClassicProtocol{Name: each.Name, Metadata: each.Metadata})
+		}
+	}
+	m.store(group, p.id, v)
+}
+
+func subscriberOf(id string, v *record.ConsumerMember) *subscriber {
+	p := &subscriber{
+		id: id, instance: v.Instance, rack: v.Rack, client: coordinator.Client{ID: v.ClientID, Host: v.ClientHost},
+		topics: sorted(v.Topics), rebalance: millis(v.RebalanceTimeoutMs),
+	}
+	if v.Expression != nil {
+		p.pattern = *v.Expression
+	}
+	if v.Assignor != nil {
+		p.assignor = *v.Assignor
+	}
+	if c := v.Classic; c != nil {
+		p.legacy = &legacy{session: millis(c.SessionTimeoutMs)}
+		for _, each := range c.Protocols {
+			p.legacy.protocols = append(p.legacy.protocols, kmsg.JoinGroupRequestProtocol{Name: each.Name, Metadata: each.Metadata})
+		}
+	}
+	return p
+}
+
+func (m *Machine) recordEpoch(group string, epoch int32, hash int64) {
+	m.store(group, "", &record.ConsumerGroup{Epoch: epoch, MetadataHash: hash})
+}
+
+func (m *Machine) recordTargetEpoch(group string, epoch int32, atMs int64) {
+	m.store(group, "", &record.ConsumerTarget{Epoch: epoch, TimestampMs: atMs})
+}
+
+func (m *Machine) recordTarget(group, id string, t plan) {
+	v := &record.ConsumerMemberTarget{}
+	for _, topic := range slices.SortedFunc(maps.Keys(t), compareTopics) {
+		if len(t[topic]) > 0 {
+			v.Topics = append(v.Topics, record.TopicPartitions{Topic: topic, Partitions: t[topic]})
+		}
+	}
+	m.store(group, id, v)
+}
+
+func planOf(topics []record.TopicPartitions) plan {
+	t := make(plan, len(topics))
+	for _, each := range topics {
+		t[each.Topic] = slices.Sorted(slices.Values(each.Partitions)) // Kafka writes them in any order
+	}
+	return t
+}
+
+func (m *Machine) recordStanding(group, id string, s *standing) {
+	m.store(group, id, &record.ConsumerCurrent{
+		Epoch: s.epoch, PreviousEpoch: s.previous, State: int8(s.state), Assigned: topicsOf(s.assigned), Revoking: topicsOf(s.revoking),
+	})
+}
+
+func topicsOf(list []held) (topics []record.TopicPartitions) {
+	for _, h := range list {
+		if n := len(topics); n == 0 || topics[n-1].Topic != h.topic {
+			topics = append(topics, record.TopicPartitions{Topic: h.topic})
+		}
+		t := &topics[len(topics)-1]
+		t.Partitions, t.Epochs = append(t.Partitions, h.number), append(t.Epochs, h.epoch)
+	}
+	return topics
+}
+
+func standingOf(v *record.ConsumerCurrent) *standing {
+	return &standing{
+		epoch: v.Epoch, previous: v.PreviousEpoch, state: progress(v.State),
+		assigned: heldOf(v.Assigned, v.Epoch), revoking: heldOf(v.Revoking, v.Epoch),
+	}
+}
+
+// heldOf takes the member's epoch for that of a partition where the record has none: software before Kafka 4.3 wrote it.
+func heldOf(topics []record.TopicPartitions, epoch int32) (list []held) {
+	for _, t := range topics {
+		for i, n := range t.Partitions {
+			h := held{place{t.Topic, n}, epoch}
+			if i < len(t.Epochs) {
+				h.epoch = t.Epochs[i]
+			}
+			list = append(list, h)
+		}
+	}
+	slices.SortFunc(list, compareHeld)
+	return list
+}
+
+func compareTopics(a, b model.TopicID) int { return slices.Compare(a[:], b[:]) }
+
+// removeMember gives out the tombstones of all that a member has.
+func (m *Machine) removeMember(group, id string) {
+	m.discard(record.KindCurrent, group, id)
+	m.discard(record.KindMemberTarget, group, id)
+	m.discard(record.KindMember, group, id)
+}
+
+// eraseConsumer gives out the tombstones of a group: when that of its epoch is replayed it is gone.
+func (m *Machine) eraseConsumer(g *consumer) {
+	ids := g.memberIDs()
+	for _, kind := range []record.Kind{record.KindCurrent, record.KindMemberTarget} {
+		for _, id := range ids {
+			m.discard(kind, g.id, id)
+		}
+	}
+	m.discard(record.KindTarget, g.id, "")
+	for _, id := range ids {
+		m.discard(record.KindMember, g.id, id)
+	}
+	for _, pattern := range g.patternNames() {
+		m.discard(record.KindExpression, g.id, pattern)
+	}
+	m.discard(record.KindGroup, g.id, "")
+}

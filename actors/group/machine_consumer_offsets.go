@@ -1,0 +1,63 @@
+package group
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/codec/kerr"
+	"troupe/internal/model"
+)
+
+// mayCommit judges who commits. A member of an older epoch may still commit what it has had since then or before
+// (KIP-1251): nobody else has got that partition meanwhile.
+func (g *consumer) mayCommit(r *kmsg.OffsetCommitRequest) (func(*kmsg.OffsetCommitRequestTopic, int32) kerr.Code, kerr.Code) {
+	anything := func(*kmsg.OffsetCommitRequestTopic, int32) kerr.Code { return kerr.None }
+	if r.Generation < 0 && g.vacant() {
+		return anything, kerr.None
+	}
+	p, there := g.members.Get(r.MemberID)
+	if !there {
+		return nil, kerr.UnknownMemberID
+	}
+	stale, s := p.stale(), g.standing(p.id)
+	switch {
+	case p.legacy == nil && r.Version < 9:
+		return nil, kerr.UnsupportedVersion
+	case r.Generation == s.epoch:
+		return anything, kerr.None
+	case r.Generation > s.epoch:
+		return nil, stale
+	}
+	return func(t *kmsg.OffsetCommitRequestTopic, number int32) kerr.Code {
+		if since, has := s.holds(place{model.TopicID(t.TopicID), number}); !has || r.Generation < since {
+			return stale
+		}
+		return kerr.None
+	}, kerr.None
+}
+
+// stale is what a member is told whose epoch is not its own, in the words of its protocol.
+func (p *subscriber) stale() kerr.Code {
+	if p.legacy != nil {
+		return kerr.IllegalGeneration
+	}
+	return kerr.StaleMemberEpoch
+}
+
+// mayFetch judges who fetches offsets, since version 9 of OffsetFetch: who names no member may.
+func (g *consumer) mayFetch(member *string, epoch int32) kerr.Code {
+	if member == nil && epoch < 0 {
+		return kerr.None
+	}
+	id := ""
+	if member != nil {
+		id = *member
+	}
+	p, there := g.members.Committed(id)
+	if !there {
+		return kerr.UnknownMemberID
+	}
+	if s, _ := g.standings.Committed(id); s == nil || s.epoch != epoch {
+		return p.stale()
+	}
+	return kerr.None
+}

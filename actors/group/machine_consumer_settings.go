@@ -1,0 +1,50 @@
+package group
+
+import (
+	"strconv"
+	"time"
+
+	"troupe/cluster/image"
+)
+
+// ConsumerOptions is what groups of the consumer protocol go by: the keys group.consumer.*. The config of a group comes
+// before the standard, within the bounds.
+type ConsumerOptions struct {
+	Session, Heartbeat, Interval Bounded // session.timeout.ms, heartbeat.interval.ms, assignment.interval.ms
+	PatternRefresh               time.Duration
+	MembersMax                   int
+	Assignors                    []string // the first one is the standard
+	Upgrade, Downgrade           bool     // migration.policy
+}
+
+// Bounded is a setting with the bounds of what single groups may set.
+type Bounded struct{ Standard, Least, Most time.Duration }
+
+// of gives the setting of a group, by the key of its config.
+func (b Bounded) of(m *Machine, group, key string) time.Duration {
+	text, set := m.topics.image.Config(image.ConfigResource{Type: image.GroupResource, Name: group}).Get(key)
+	if !set { // the standard may have been changed for the whole cluster
+		text, set = m.topics.image.Config(image.ConfigResource{Type: image.BrokerResource}).Get("group." + key)
+	}
+	ms, err := strconv.ParseInt(text, 10, 32)
+	if !set || err != nil { // it was judged when it was set
+		return b.Standard
+	}
+	return min(max(time.Duration(ms)*time.Millisecond, b.Least), b.Most)
+}
+
+func (m *Machine) heartbeatOf(g *consumer) time.Duration {
+	return m.options.Consumer.Heartbeat.of(m, g.id, "consumer.heartbeat.interval.ms")
+}
+
+func (m *Machine) intervalOf(g *consumer) time.Duration {
+	return m.options.Consumer.Interval.of(m, g.id, "consumer.assignment.interval.ms")
+}
+
+// sessionOf is how long a member may be silent; one of the classic protocol asked for its own.
+func (m *Machine) sessionOf(g *consumer, p *subscriber) time.Duration {
+	if p.legacy != nil {
+		return p.legacy.session
+	}
+	return m.options.Consumer.Session.of(m, g.id, "consumer.session.timeout.ms")
+}
