@@ -36,6 +36,7 @@ type actor struct {
 	// waiting counts the coordinators, then the brokers, that have not told yet.
 	waiting int
 	asking  bool // brokers are being asked
+	late    int  // intervals that the round has taken
 	groups  []group.Standing
 	found   Coordinators
 }
@@ -53,10 +54,7 @@ func (a *actor) Receive(ctx *kit.Context, m kit.Message) {
 	switch m := m.(type) {
 	case *roundDue:
 		ctx.After(a.deps.Every, m)
-		if a.asking {
-			a.publish(ctx) // somebody has not answered in all this time
-		}
-		a.begin(ctx)
+		a.due(ctx)
 	case *surveyed:
 		if m.round == a.round && !a.asking {
 			a.groups = append(a.groups, m.groups...)
@@ -71,11 +69,24 @@ func (a *actor) Receive(ctx *kit.Context, m kit.Message) {
 	}
 }
 
+// lateMax is how many intervals a round may take. To ask anew before that would only add to what somebody is behind with.
+const lateMax = 6
+
+// due begins a round unless one is under way. What is known of that one is told meanwhile.
+func (a *actor) due(ctx *kit.Context) {
+	if a.late++; a.waiting > 0 && a.asking {
+		a.publish(ctx)
+	}
+	if a.waiting == 0 || a.late >= lateMax {
+		a.begin(ctx)
+	}
+}
+
 // begin looks into the coordinators. One that is loading has no groups to tell of.
 func (a *actor) begin(ctx *kit.Context) {
 	partitions := a.deps.Coordinators.Partitions()
 	a.round++
-	a.groups, a.found, a.asking, a.waiting = nil, Coordinators{}, false, len(partitions)+1
+	a.groups, a.found, a.asking, a.waiting, a.late = nil, Coordinators{}, false, len(partitions)+1, 0
 	for _, n := range partitions {
 		self, told := ctx.Self(), &surveyed{round: a.round}
 		a.deps.Coordinators.Look(n, &coordinator.Look{
@@ -110,7 +121,6 @@ func (a *actor) arrived(ctx *kit.Context) {
 }
 
 func (a *actor) publish(ctx *kit.Context) {
-	a.asking = false
 	r := a.machine.Report(ctx.Now())
 	r.Coordinators = a.found
 	a.deps.Board.last.Store(r)

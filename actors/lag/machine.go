@@ -20,7 +20,7 @@ type Options struct {
 //
 //	Begin     what the coordinators here have committed, to one question a broker
 //	Answered  for each answer that comes, in any order; a broker that says nothing leaves its partitions unknown
-//	Report    whatever is there by then
+//	Report    whatever is there by then, any number of times
 //
 // Invariants:
 //  1. an answer counts in the round in which it was asked for, or not at all;

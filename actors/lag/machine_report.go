@@ -73,7 +73,6 @@ func (m *Machine) Report(now time.Time) *Report {
 	r.Partitions, r.PartitionsOmitted = worst(r.Partitions, m.options.SeriesMax, func(a, b Partition) int {
 		return cmp.Or(a.Behind.compare(b.Behind), strings.Compare(a.Group, b.Group), comparePartitions(a.At, b.At))
 	})
-	m.groups = nil
 	return r
 }
 
