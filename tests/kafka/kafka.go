@@ -90,15 +90,28 @@ func (r Result) String() string {
 // Tool runs one of Kafka's tools to its end.
 func Tool(t testing.TB, name, stdin string, args ...string) Result {
 	t.Helper()
+	line := ToolLine(t, name, args...)
+	return Run(t, stdin, line[0], line[1:]...)
+}
+
+// ToolLine gives the command line of one of Kafka's tools, for a test that runs it beside itself.
+func ToolLine(t testing.TB, name string, args ...string) []string {
+	t.Helper()
 	class, known := classes[name]
 	if !known {
 		t.Fatalf("no class is known for the tool %q", name)
 	}
-	return Java(t, "", stdin, append([]string{class}, args...)...)
+	return javaLine(t, "", append([]string{class}, args...)...)
 }
 
 // Java runs a main class with its arguments. More is put before Kafka's jars on the class path.
 func Java(t testing.TB, more, stdin string, args ...string) Result {
+	t.Helper()
+	line := javaLine(t, more, args...)
+	return Run(t, stdin, line[0], line[1:]...)
+}
+
+func javaLine(t testing.TB, more string, args ...string) []string {
 	t.Helper()
 	jars, err := Jars()
 	if err != nil {
@@ -109,8 +122,7 @@ func Java(t testing.TB, more, stdin string, args ...string) Result {
 		path = more + string(os.PathListSeparator) + path
 	}
 	// The serial collector and the first compiler start fastest, and most tools live a second.
-	java := []string{"-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", path}
-	return Run(t, stdin, "java", append(java, args...)...)
+	return append([]string{"java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", path}, args...)
 }
 
 // Run runs any command to its end.

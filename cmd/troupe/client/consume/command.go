@@ -162,8 +162,12 @@ func (c *command) consumerOptions(props kafkatext.Properties, groupID string) ([
 	}
 	opts := []kgo.Opt{
 		// Errors that pass are kept so that they can be told; fetches wait as the Java consumer's do (fetch.max.wait.ms).
-		kgo.ConsumeResetOffset(reset), kgo.AllowAutoTopicCreation(), kgo.FetchMaxWait(500 * time.Millisecond),
+		kgo.ConsumeResetOffset(reset), kgo.FetchMaxWait(500 * time.Millisecond),
 		kgo.MetadataMinAge(250 * time.Millisecond), kgo.KeepRetryableFetchErrors(),
+	}
+	// The Java consumer asks for a topic in a way that makes it, even one that was deleted under it.
+	if !strings.EqualFold(props["allow.auto.create.topics"], "false") {
+		opts = append(opts, kgo.AllowAutoTopicCreation())
 	}
 	level, err := c.isolation.One()
 	if err != nil {
