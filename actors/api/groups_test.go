@@ -27,6 +27,12 @@ func (w *world) groups(partitions int) kit.Ref {
 	w.node.Groups = Groups{Directory: coordinator.NewDirectory(), Options: group.Options{
 		SessionMin: 6 * time.Second, SessionMax: 30 * time.Minute, MembersMax: 100, MetadataMax: 4096,
 		Retention: time.Hour, RetentionCheck: 10 * time.Minute, Random: rand.NewChaCha8([32]byte{}),
+		Consumer: group.ConsumerOptions{
+			Session:   group.Bounded{Standard: 45 * time.Second, Least: 45 * time.Second, Most: time.Minute},
+			Heartbeat: group.Bounded{Standard: 5 * time.Second, Least: 5 * time.Second, Most: 15 * time.Second},
+			Interval:  group.Bounded{Standard: time.Second, Most: 15 * time.Second}, PatternRefresh: 10 * time.Minute,
+			MembersMax: 10, Assignors: []string{"uniform", "range"}, Upgrade: true, Downgrade: true,
+		},
 	}}
 	host := w.system.Spawn("groups", coordinator.NewHost(&coordinator.Deps{
 		Kind: "group", Directory: w.node.Groups.Directory, Refuse: group.Refuse, LoadBytes: 1 << 20, CommitTimeout: 5 * time.Second,

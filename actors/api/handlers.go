@@ -36,6 +36,8 @@ var handlers = []*Handler{
 	describeCluster,
 	describeProducers,
 	unregisterBroker,
+	consumerGroupHeartbeat,
+	consumerGroupDescribe,
 	listConfigResources,
 	describeTopicPartitions,
 }

@@ -23,11 +23,11 @@ func (*Request) MessageKind() string { return "controller.request" }
 // Fail sends the client to look for the controller again.
 func (m *Request) Fail(error) { m.Done(controller.Refuse(m.Body, kerr.NotController)) }
 
-// SupportedFeatures are the ranges of feature levels that this software can run (KIP-584), by name. Those of groups,
+// SupportedFeatures are the ranges of feature levels that this software can run (KIP-584), by name. Those of
 // transactions, share and streams groups have the level 0 alone: their coordinators are not here.
 var SupportedFeatures = []record.FeatureRange{
 	{Name: "eligible.leader.replicas.version", MaxSupportedVersion: 1},
-	{Name: "group.version"},
+	{Name: "group.version", MaxSupportedVersion: 1},
 	{Name: "kraft.version", MaxSupportedVersion: 1},
 	{Name: "metadata.version", MinSupportedVersion: int16(record.MinMetadataVersion), MaxSupportedVersion: int16(record.LatestMetadataVersion)},
 	{Name: "share.version"},
