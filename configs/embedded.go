@@ -22,7 +22,7 @@ func embeddedDefault() settings {
 		"share.coordinator.state.topic.replication.factor": "1",
 		"share.coordinator.state.topic.min.isr":            "1",
 	} {
-		all[key] = setting{value, embedded}
+		all[key] = setting{value: value, origin: embedded}
 	}
 	return all
 }
@@ -40,7 +40,7 @@ func (s settings) addDataDir(dir string) error {
 			return err
 		}
 	}
-	s["log.dirs"] = setting{dir, embedded}
+	s["log.dirs"] = setting{value: dir, origin: embedded}
 	return nil
 }
 

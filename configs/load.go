@@ -1,11 +1,13 @@
 package configs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -18,14 +20,16 @@ type Options struct {
 	Hostname    string // advertised by listeners on every address; empty asks the system
 }
 
-// Unused is a key that was set and has no effect.
+// Unused is a key that was set and has no effect. AsDefault tells that its value is Kafka's default, as in the files that
+// Kafka ships: nobody asked for anything else.
 type Unused struct {
-	Key    string
-	Origin string
-	Reason string
+	Key       string
+	Origin    string
+	Reason    string
+	AsDefault bool
 }
 
-// Loaded is the outcome of Load. Unused wants one warning each; Embedded tells that no file was given.
+// Loaded is the outcome of Load. Embedded tells that no file was given.
 type Loaded struct {
 	Broker   Broker
 	Layers   Layers
@@ -33,10 +37,12 @@ type Loaded struct {
 	Embedded bool
 }
 
-// setting is a value and where it stands: "file:line", a variable, --set, or the embedded default.
+// setting is a value and where it stands: "file:line", a variable, --set, or the embedded default. One that another name
+// of the key brought is checked under that name alone.
 type setting struct {
 	value  string
 	origin string
+	copied bool
 }
 
 // settings are by key. A later source replaces what an earlier one set.
@@ -48,10 +54,7 @@ const embedded = "the embedded default"
 // Its error holds every mistake found; each names the key, the value, where it stands and what was expected.
 func Load(o Options) (*Loaded, error) {
 	all, err := o.read()
-	if err != nil {
-		return nil, err
-	}
-	if err := all.check(); err != nil {
+	if err := errors.Join(err, all.check()); err != nil {
 		return nil, err
 	}
 	out := &Loaded{Layers: Layers{Static: map[string]string{}, Hostname: o.Hostname}, Embedded: o.File == ""}
@@ -67,14 +70,14 @@ func Load(o Options) (*Loaded, error) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		if k := brokerKeys()[key]; k.Effect == Accepted && all[key].origin != embedded {
-			out.Unused = append(out.Unused, Unused{key, all[key].origin, k.Reason})
+			out.Unused = append(out.Unused, Unused{key, all[key].origin, k.Reason, !k.Null && all[key].value == k.Default})
 		}
 	}
 	return out, nil
 }
 
-// read gathers the sources from the weakest on. All are read even when one is broken, so that one attempt shows every
-// mistake.
+// read gathers the sources from the weakest on. All are read even when one is broken, and what could be read is given
+// beside the error, so that one attempt shows every mistake.
 func (o Options) read() (settings, error) {
 	all := settings{}
 	var errs []error
@@ -83,16 +86,11 @@ func (o Options) read() (settings, error) {
 		errs = append(errs, err)
 		maps.Copy(all, found)
 	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
 	if o.File == "" {
-		if err := all.addDataDir(o.DataDir); err != nil {
-			return nil, err
-		}
+		errs = append(errs, all.addDataDir(o.DataDir))
 	}
 	all.alias("broker.id", "node.id")
-	return all, nil
+	return all, errors.Join(errs...)
 }
 
 // readFile goes by the file's name: YAML has two endings, and a server.properties may be called anything.
@@ -126,7 +124,7 @@ func (o Options) readEnvironment() (settings, error) {
 			errs = append(errs, fmt.Errorf("environment: %s=%s stands for the key %s, which is not known%s", name, value, key, suggestion(key)))
 			continue
 		}
-		found[key] = setting{value, "environment: " + name}
+		found[key] = setting{value: value, origin: "environment: " + name}
 	}
 	return found, errors.Join(errs...)
 }
@@ -148,7 +146,7 @@ func (o Options) readSet() (settings, error) {
 			errs = append(errs, fmt.Errorf("--set %s: expected key=value", pair))
 			continue
 		}
-		found[key] = setting{strings.TrimSpace(value), "--set"}
+		found[key] = setting{value: strings.TrimSpace(value), origin: "--set"}
 	}
 	return found, errors.Join(errs...)
 }
@@ -158,21 +156,38 @@ func (o Options) readSet() (settings, error) {
 func (s settings) alias(older, key string) {
 	old, has := s[older]
 	if now, set := s[key]; has && (!set || now.origin == embedded) {
-		s[key] = old
+		s[key] = setting{old.value, old.origin, true}
 	} else if set && !has {
-		s[older] = now
+		s[older] = setting{now.value, now.origin, true}
 	}
 }
 
-// check looks at every setting by itself.
+// check looks at every setting by itself, in the order in which they stand in the file.
 func (s settings) check() error {
 	var errs []error
-	for _, key := range slices.Sorted(maps.Keys(s)) {
+	keys := slices.SortedFunc(maps.Keys(s), func(a, b string) int {
+		fileA, lineA := place(s[a].origin)
+		fileB, lineB := place(s[b].origin)
+		return cmp.Or(strings.Compare(fileA, fileB), cmp.Compare(lineA, lineB), strings.Compare(a, b))
+	})
+	for _, key := range keys {
+		if s[key].copied {
+			continue
+		}
 		if err := s.checkOne(key); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// place takes "file:line" apart; what is no file has line 0.
+func place(origin string) (string, int) {
+	i := strings.LastIndexByte(origin, ':')
+	if line, err := strconv.Atoi(origin[i+1:]); err == nil {
+		return origin[:max(i, 0)], line
+	}
+	return origin, 0
 }
 
 // checkOne names an unknown key before anything else is said of it: its value may be fine for the key that was meant.

@@ -78,6 +78,32 @@ func TestAllMistakesOfAFileAreNamedAtOnce(t *testing.T) {
 	}
 }
 
+func TestMistakesOfAllSourcesAreNamedInTheOrderOfTheirPlaces(t *testing.T) {
+	file := write(t, "server.properties", "node.id=x\nzookeeper.connect=h:1\nnum.partitions=none\n")
+	_, err := Load(Options{File: file, Environment: []string{"TROUPE_NOPE=1"}, Set: []string{"log.segment.bytes=7"}})
+	if err == nil {
+		t.Fatal("it was taken")
+	}
+	lines := strings.Split(err.Error(), "\n")
+	want := [][]string{
+		{"environment: TROUPE_NOPE=1", "not known"},
+		{"--set: ", "log.segment.bytes", "7", "at least 1048576"},
+		{file + ":1: ", "node.id", "x", "a whole number"},
+		{file + ":2: ", "zookeeper.connect", "h:1", "process.roles"},
+		{file + ":3: ", "num.partitions", "none", "a whole number"},
+	}
+	if len(lines) != len(want) {
+		t.Fatalf("%d lines, want %d:\n%v", len(lines), len(want), err)
+	}
+	for i, texts := range want {
+		for _, text := range texts {
+			if !strings.Contains(lines[i], text) {
+				t.Errorf("line %d, %q, does not say %q", i, lines[i], text)
+			}
+		}
+	}
+}
+
 func TestMistakesOutsideTheFileNameTheirSource(t *testing.T) {
 	for _, c := range []struct {
 		o    Options

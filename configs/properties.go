@@ -46,7 +46,7 @@ func parseProperties(file string, content []byte) (settings, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", origin, key, err)
 		}
-		all[key] = setting{strings.TrimSpace(value), origin}
+		all[key] = setting{value: strings.TrimSpace(value), origin: origin}
 	}
 	return all, nil
 }

@@ -87,6 +87,6 @@ func (y yamlFile) value(key string, n *yaml.Node) error {
 	if before, twice := y.all[key]; twice {
 		return fmt.Errorf("%s: %s=%s is set again, after %s at %s", y.at(n), key, text, before.value, before.origin)
 	}
-	y.all[key] = setting{text, y.at(n)}
+	y.all[key] = setting{value: text, origin: y.at(n)}
 	return nil
 }

@@ -50,13 +50,10 @@ func start(ctx context.Context, s option.Streams, o configs.Options) error {
 	began := time.Now()
 	loaded, err := configs.Load(o)
 	if err != nil {
-		return &option.Failure{Code: 1, Line: "troupe: " + err.Error()}
+		return complaint(err)
 	}
 	log := logger(s.Err, loaded.Broker.Output)
-	// A key that is accepted without effect is told at each start: who relies on it must not believe that it acts.
-	for _, u := range loaded.Unused {
-		log.Warn("configuration key has no effect", "key", u.Key, "from", u.Origin, "reason", u.Reason)
-	}
+	tellUnused(log, loaded.Unused)
 	if loaded.Embedded {
 		log.Info("no configuration file given: running alone with the embedded default", "data", strings.Join(loaded.Broker.LogDirs, ","))
 	}
@@ -64,7 +61,7 @@ func start(ctx context.Context, s option.Streams, o configs.Options) error {
 	tune()
 	b, err := broker.Start(ctx, broker.Options{Config: loaded, Log: log})
 	if err != nil {
-		return &option.Failure{Code: 1, Line: "troupe: " + err.Error()}
+		return complaint(err)
 	}
 	if o := b.Opened(); o.ScannedBytes+o.TruncatedBytes > 0 || o.Failures > 0 {
 		log.Warn("logs were checked, since the last stop was not in order", "logs", o.Logs, "unusable", o.Failures,
@@ -80,6 +77,27 @@ func start(ctx context.Context, s option.Streams, o configs.Options) error {
 		log.Error("the broker cannot go on", "err", failure)
 	}
 	return stop(b, log, loaded.Broker.ShutdownTimeout, failure)
+}
+
+// complaint says who speaks before each line of an error: several mistakes of a configuration are several lines, and they
+// end up in logs beside those of others.
+func complaint(err error) error {
+	return &option.Failure{Code: 1, Line: "troupe: " + strings.ReplaceAll(err.Error(), "\n", "\ntroupe: ")}
+}
+
+// tellUnused names the keys that are accepted without effect at each start, in one line: who relies on one must not
+// believe that it acts. Those that stand at Kafka's default, as in the files that Kafka ships, ask for nothing else.
+func tellUnused(log *slog.Logger, unused []configs.Unused) {
+	var keys []string
+	for _, u := range unused {
+		log.Debug("configuration key has no effect", "key", u.Key, "from", u.Origin, "reason", u.Reason)
+		if !u.AsDefault {
+			keys = append(keys, u.Key)
+		}
+	}
+	if len(keys) > 0 {
+		log.Warn("configuration keys have no effect (reasons: docs/configs.md, or log.level=debug)", "keys", strings.Join(keys, ","))
+	}
 }
 
 // stop shuts down within the time allowed. A second signal has ended the process by then.
