@@ -36,6 +36,8 @@ func (c *command) check() error {
 		return takes("describe", "one of these options", "all-groups", "group")
 	case c.has("describe") && option.Count(c.fs, "members", "offsets", "state") > 1:
 		return takes("describe", "at most one of these options", "members", "offsets", "state")
+	case c.has(lagSeconds) && option.Count(c.fs, "members", "state") > 0:
+		return option.Fail("Option [lag-seconds] only goes with a description of offsets")
 	case c.has("describe") && strings.TrimSpace(describeValue) != "":
 		return option.Fail("Option [describe] does not take a value for [state]")
 	case c.has("delete") && !hasGroups:
@@ -64,7 +66,7 @@ func (c *command) available() error {
 		name string
 		with []string
 	}{
-		{"members", []string{"describe"}}, {"verbose", []string{"describe"}}, {"offsets", []string{"describe"}},
+		{"members", []string{"describe"}}, {"verbose", []string{"describe"}}, {lagSeconds, []string{"describe"}}, {"offsets", []string{"describe"}},
 		{"state", []string{"describe", "list"}}, {"type", []string{"list"}},
 	} {
 		if c.has(o.name) && option.Count(c.fs, o.with...) == 0 {

@@ -59,6 +59,7 @@ func (c *command) Define(fs *pflag.FlagSet) {
 	option.Optional(fs, &c.state, "state", "STATES", unvalued, "describe the state; or list states, or only groups in some")
 	option.Optional(fs, &c.kind, "type", "TYPES", unvalued, "list the types, or only groups of some")
 	fs.Bool("verbose", false, "describe more")
+	fs.Bool(lagSeconds, false, "describe the offsets with the age of the oldest record not read (Troupe's own option)")
 	fs.Bool("to-earliest", false, "reset to the earliest offset")
 	fs.Bool("to-latest", false, "reset to the end")
 	fs.Bool("to-current", false, "reset to the committed offset, or to the end where there is none")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"troupe/cmd/troupe/client/option"
@@ -29,22 +30,33 @@ type row struct {
 // offsets prints the partitions of groups, those with an owner first.
 func (c *command) offsets(ctx context.Context, found []group) error {
 	all := []row{}
+	allAged := []agedRow{}
 	for _, g := range found {
 		rows, err := c.rows(ctx, g)
 		if err != nil {
 			return inRuntime(err)
 		}
 		all = append(all, rows...)
+		var aged []agedRow
+		if c.has(lagSeconds) {
+			if aged, err = c.aged(ctx, rows, time.Now()); err != nil {
+				return inRuntime(err)
+			}
+			allAged = append(allAged, aged...)
+		}
 		if option.JSON(c.fs) {
 			continue
 		}
 		if there, err := c.introduce(g); err != nil {
 			return err
 		} else if there && len(rows) > 0 {
-			printRows(c.streams.Out, rows, c.has("verbose"))
+			printRows(c.streams.Out, rows, aged, c.has("verbose"))
 		}
 	}
-	if option.JSON(c.fs) {
+	switch {
+	case option.JSON(c.fs) && c.has(lagSeconds):
+		return option.WriteJSON(c.streams, allAged)
+	case option.JSON(c.fs):
 		return option.WriteJSON(c.streams, all)
 	}
 	return nil
@@ -157,9 +169,10 @@ const leastWidth = 15
 //	payments  orders  1          -               3               -    -               -           -
 //
 // Columns end where the longest text of the group does, or at their least width, so programs that cut them by position
-// must look at the header. --verbose puts LEADER-EPOCH before the offsets. Hosts begin with the slash that brokers put
+// must look at the header. --verbose puts LEADER-EPOCH before the offsets; aged, where ages are asked for, puts LAG-SECONDS
+// after the lag. Hosts begin with the slash that brokers put
 // before an address without a name.
-func printRows(out io.Writer, rows []row, verbose bool) {
+func printRows(out io.Writer, rows []row, aged []agedRow, verbose bool) {
 	group, topic, consumer, host := leastWidth, leastWidth, leastWidth, leastWidth
 	for _, r := range rows {
 		group = max(group, utf8.RuneCountInString(r.Group))
@@ -168,16 +181,23 @@ func printRows(out io.Writer, rows []row, verbose bool) {
 		host = max(host, utf8.RuneCountInString(shown(r.Host)))
 	}
 	// The line ends before each row and not behind it, as in the script: a table begins with an empty line.
-	line := func(id, name, partition, epoch, offset, end, lag, owner, at, client string) {
+	line := func(id, name, partition, epoch, offset, end, lag, age, owner, at, client string) {
 		if verbose {
 			partition = fmt.Sprintf("%-10s %-15s", partition, epoch)
+		}
+		if aged != nil {
+			lag = fmt.Sprintf("%-15s %-15s", lag, age)
 		}
 		fmt.Fprintf(out, "\n%-*s %-*s %-10s %-15s %-15s %-15s %-*s %-*s %s",
 			group, id, topic, name, partition, offset, end, lag, consumer, owner, host, at, client)
 	}
-	line("GROUP", "TOPIC", "PARTITION", "LEADER-EPOCH", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "CONSUMER-ID", "HOST", "CLIENT-ID")
-	for _, r := range rows {
-		line(r.Group, r.Topic, fmt.Sprint(r.Partition), shown(r.LeaderEpoch), shown(r.Offset), shown(r.End), shown(r.Lag),
+	line("GROUP", "TOPIC", "PARTITION", "LEADER-EPOCH", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "LAG-SECONDS", "CONSUMER-ID", "HOST", "CLIENT-ID")
+	for i, r := range rows {
+		age := ""
+		if aged != nil {
+			age = aged[i].text()
+		}
+		line(r.Group, r.Topic, fmt.Sprint(r.Partition), shown(r.LeaderEpoch), shown(r.Offset), shown(r.End), shown(r.Lag), age,
 			shown(r.ConsumerID), shown(r.Host), shown(r.ClientID))
 	}
 	fmt.Fprintln(out)

@@ -70,7 +70,7 @@ g-inactive      cgb             0          -               4               10   
 `},
 	} {
 		var out bytes.Buffer
-		printRows(&out, rows, c.verbose)
+		printRows(&out, rows, nil, c.verbose)
 		if out.String() != c.want {
 			t.Errorf("verbose %t:\n%s\nwant\n%s", c.verbose, out.String(), c.want)
 		}
@@ -86,7 +86,7 @@ func TestOffsetsOfMembersAreSortedAndWidenTheirColumns(t *testing.T) {
 		rows[i].Offset, rows[i].End, rows[i].Lag = ptr(int64(0)), ptr(int64(0)), ptr(int64(0))
 	}
 	var out bytes.Buffer
-	printRows(&out, rows, false)
+	printRows(&out, rows, nil, false)
 	want := `
 GROUP           TOPIC           PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG             CONSUMER-ID                                           HOST            CLIENT-ID
 g-active        cga             0          0               0               0               console-consumer-24794ae7-0244-48fc-a4b0-4fb38925d394 /127.0.0.1      console-consumer
@@ -211,5 +211,24 @@ func TestDeletedOffsetsAreListedWithTheTopicsThatAreNotThere(t *testing.T) {
 		"nosuch          -          Error: Text cannot be parsed to a Duration\n"
 	if out.String() != want {
 		t.Errorf("got\n%q\nwant\n%q", out.String(), want)
+	}
+}
+
+func TestLagInSecondsIsAColumnWhereItIsAskedFor(t *testing.T) {
+	rows := []row{
+		{Group: "g-inactive", Topic: "cga", Partition: 0, Offset: ptr(int64(30)), End: ptr(int64(30)), Lag: ptr(int64(0))},
+		{Group: "g-inactive", Topic: "cgb", Partition: 0, Offset: ptr(int64(4)), End: ptr(int64(10)), Lag: ptr(int64(6))},
+		{Group: "g-inactive", Topic: "cgb", Partition: 1},
+	}
+	var out bytes.Buffer
+	printRows(&out, rows, []agedRow{{rows[0], ptr(0.0)}, {rows[1], ptr(61.25)}, {rows[2], nil}}, false)
+	want := `
+GROUP           TOPIC           PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG             LAG-SECONDS     CONSUMER-ID     HOST            CLIENT-ID
+g-inactive      cga             0          30              30              0               0.000           -               -               -
+g-inactive      cgb             0          4               10              6               61.250          -               -               -
+g-inactive      cgb             1          -               -               -               -               -               -               -
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}
 }
