@@ -22,8 +22,6 @@ func (m *Machine) Replay(o coordinator.Origin, r coordinator.Record) error {
 		return nil
 	case err != nil:
 		return err
-	case e.Consumer != nil: // of groups of the consumer protocol
-		return nil
 	}
 	m.line.At(o.Offset)
 	var c *committed
