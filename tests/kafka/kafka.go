@@ -74,6 +74,10 @@ var classes = map[string]string{
 	"features":            "org.apache.kafka.tools.FeatureCommand",
 	"metadata-quorum":     "org.apache.kafka.tools.MetadataQuorumCommand",
 	"dump-log":            "org.apache.kafka.tools.DumpLogSegments",
+	"leader-election":     "org.apache.kafka.tools.LeaderElectionCommand",
+	"e2e-latency":         "org.apache.kafka.tools.EndToEndLatency",
+	"verifiable-producer": "org.apache.kafka.tools.VerifiableProducer",
+	"verifiable-consumer": "org.apache.kafka.tools.VerifiableConsumer",
 }
 
 // Result is what a command left behind.
