@@ -14,6 +14,9 @@ func (b *Broker) shutDown(ctx context.Context) error {
 	// Whatever happens, connections that are still open end here.
 	defer b.stopNow()
 	b.serving.Store(false)
+	for _, d := range b.dirs {
+		d.PutOff()
+	}
 	b.stopping.Store(int32(console.PendingControlledShutdown))
 	defer b.closeConsole()
 	// The order of a clean stop: nothing new comes in and what came is answered; leaderships move away; logs are closed, so

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -88,9 +89,9 @@ func (b *Broker) spawnDisks() {
 func (b *Broker) clear(dir *disk.Dir, doomed []string) {
 	for _, path := range doomed {
 		dir.BulkLane(model.TopicPartition{}).Send(&disk.Task{
-			Name: "remove " + path, Do: func() error { return b.fs.RemoveAll(path) },
+			Name: "remove " + path, Deferrable: true, Do: func() error { return b.fs.RemoveAll(path) },
 			Done: func(err error) {
-				if err != nil {
+				if err != nil && !errors.Is(err, disk.ErrPutOff) {
 					b.log.Error("directory of a deleted log cannot be removed", "dir", path, "err", err)
 				}
 			},

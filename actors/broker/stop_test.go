@@ -2,7 +2,11 @@ package broker
 
 import (
 	"fmt"
+	"io/fs"
+	"runtime"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,10 +15,66 @@ import (
 	"troupe/codec/batch"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
+	"troupe/internal/vfs"
+	"troupe/partitionlog/checkpoint"
 )
 
 // segmentBytes is the smallest that a topic may have.
 const segmentBytes = 1 << 20
+
+// A stop that waits for the unlinks of deleted topics runs into its timeout and leaves no clean mark.
+func TestACleanStopDoesNotWaitForUnlinks(t *testing.T) {
+	const topics = 40
+	n := newNode(t, 1)
+	n.start()
+	c := dial(t, n.address())
+	for i := range topics {
+		if err := createTopic(c, fmt.Sprint("t", i), map[string]string{"file.delete.delay.ms": "0"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := createTopic(c, "kept", nil); err != nil {
+		t.Fatal(err)
+	}
+	gate := make(chan struct{})
+	var unlinks atomic.Int32
+	n.fs.Hook(func(c vfs.Call) vfs.Fault {
+		if c.Op == vfs.OpRemove && strings.HasSuffix(c.Name, "-delete") {
+			unlinks.Add(1)
+			<-gate
+		}
+		return vfs.Fault{}
+	})
+	for i := range topics {
+		if err := deleteTopic(c, fmt.Sprint("t", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "unlinks are under way", func() bool { return unlinks.Load() > 0 })
+	go func() {
+		for n.stopping.Load() == 0 {
+			runtime.Gosched()
+		}
+		close(gate)
+	}()
+	n.stopClean()
+	// Those that were under way end; there are two lanes.
+	if got := unlinks.Load(); got > 2 {
+		t.Errorf("%d of %d unlinks were done before the stop", got, topics)
+	}
+	n.fs.Hook(nil)
+	if _, clean, err := checkpoint.ReadCleanShutdown(n.fs, "/data/"+checkpoint.CleanShutdown); !clean || err != nil {
+		t.Errorf("no clean mark: %v", err)
+	}
+	n.start()
+	eventually(t, "the next start has removed the rest", func() bool {
+		entries, err := n.fs.ReadDir("/data")
+		return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name()[0] == 't' })
+	})
+	if _, err := produce(dial(t, n.address()), "kept", "a record"); err != nil {
+		t.Error(err)
+	}
+}
 
 // The client never learned what became of five batches, which stand round a roll of the segment. Sent again they are
 // known, or were not taken the first time, but stand in the log once.

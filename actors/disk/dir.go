@@ -49,9 +49,16 @@ type Dir struct {
 	seed                maphash.Seed
 	onFence             kit.Ref
 	failure             atomic.Pointer[error]
+	putOff              atomic.Bool
 	refused             atomic.Int64
 	short               atomic.Bool // nothing was appended since something was refused
 }
+
+// ErrPutOff answers work that is left to the next start.
+var ErrPutOff = errors.New("put off to the next start")
+
+// PutOff leaves to the next start what is Deferrable: a broker that stops in order does not wait for thousands of unlinks.
+func (d *Dir) PutOff() { d.putOff.Store(true) }
 
 // Refused counts the work that was refused for want of room or of descriptors, since the start.
 func (d *Dir) Refused() int64 { return d.refused.Load() }

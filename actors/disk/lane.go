@@ -80,6 +80,10 @@ func (l *lane) Receive(ctx *kit.Context, m kit.Message) {
 		}
 		ctx.Send(m.Owner, l.run(ctx, m))
 	case *Task:
+		if m.Deferrable && l.dir.putOff.Load() {
+			m.Done(ErrPutOff)
+			return
+		}
 		m.Done(l.guard(m.Do))
 	case *Warm:
 		m.Done(l.guard(func() error { return l.warm(m) }))

@@ -30,6 +30,8 @@ type Task struct {
 	Do func() error
 	// Done is called on the lane's goroutine when Do has returned; it only sends messages.
 	Done func(error)
+	// Deferrable is work that the next start does as well: once the directory is PutOff it is answered ErrPutOff.
+	Deferrable bool
 }
 
 // Warm asks the cold lane to bring a file region into the page cache, so that a connection's sendfile meets no

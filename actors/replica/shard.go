@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"errors"
 	"time"
 
 	"troupe/actors/disk"
@@ -193,23 +194,26 @@ func (s *shard) removed(ctx *kit.Context, m *removed) {
 
 func (s *shard) clear(ctx *kit.Context, h *Handle) {
 	self := ctx.Self()
-	s.removeFiles(ctx, h, logDir(h), func() { self.Send(&cleared{h}) })
+	s.removeFiles(ctx, h, logDir(h), false, func() { self.Send(&cleared{h}) })
 }
 
 func (s *shard) unlink(ctx *kit.Context, m *unlinkDue) {
 	delete(s.roster.unlinks, m.path)
-	s.removeFiles(ctx, m.handle, m.path, func() {})
+	s.removeFiles(ctx, m.handle, m.path, true, func() {})
 }
 
-func (s *shard) removeFiles(ctx *kit.Context, h *Handle, path string, then func()) {
+// removeFiles is deferrable for a directory whose name says that it is deleted: a start removes those.
+func (s *shard) removeFiles(ctx *kit.Context, h *Handle, path string, deferrable bool, then func()) {
 	log, told := s.deps.Log, s.deps.Journal
 	ctx.Send(h.Dir.BulkLane(h.TP), &disk.Task{
-		Name: "remove " + path,
-		Do:   partitionlog.RemoveDirectory(h.Dir.Env, path).Run,
+		Name: "remove " + path, Deferrable: deferrable,
+		Do: partitionlog.RemoveDirectory(h.Dir.Env, path).Run,
 		Done: func(err error) {
-			if err != nil {
+			switch {
+			case errors.Is(err, disk.ErrPutOff):
+			case err != nil:
 				log.Error("files of a deleted log cannot be removed", "dir", path, "err", err)
-			} else {
+			default:
 				told.Tell(&journal.Event{What: journal.LogDeleted, Name: h.TP.String(), Bytes: h.Size()})
 			}
 			then()
