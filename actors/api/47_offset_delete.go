@@ -3,13 +3,14 @@ package api
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"troupe/actors/group"
 	"troupe/codec/kerr"
 )
 
 // OffsetDelete (key 47), version 0 (KIP-496). The group's coordinator answers.
 //
 // Ordering key: the group.
-// Errors: 14 COORDINATOR_LOAD_IN_PROGRESS, 15 COORDINATOR_NOT_AVAILABLE, 16 NOT_COORDINATOR, 30
+// Errors: 14 COORDINATOR_LOAD_IN_PROGRESS, 15 COORDINATOR_NOT_AVAILABLE, 16 NOT_COORDINATOR, 24 INVALID_GROUP_ID, 30
 // GROUP_AUTHORIZATION_FAILED, 68 NON_EMPTY_GROUP, 69 GROUP_ID_NOT_FOUND. A partition: 3 UNKNOWN_TOPIC_OR_PARTITION, 29
 // TOPIC_AUTHORIZATION_FAILED, 86 GROUP_SUBSCRIBED_TO_TOPIC.
 var offsetDelete = &Handler{
@@ -24,6 +25,10 @@ var offsetDelete = &Handler{
 // handleOffsetDelete answers itself for topics that are not there, and has the rest deleted.
 func handleOffsetDelete(n *Node, r *Request) {
 	req := r.Body.(*kmsg.OffsetDeleteRequest)
+	if req.Group == "" { // though such a group can commit, and be deleted as a whole
+		r.Reply(group.Refuse(req, kerr.InvalidGroupID))
+		return
+	}
 	var refused []kmsg.OffsetDeleteResponseTopic
 	known := *req
 	known.Topics = nil

@@ -21,6 +21,9 @@ type loading struct {
 	end     model.Offset
 	began   time.Time
 	wait    time.Duration // before the next look at the replica
+	// failed says that an attempt found a record that it could not take: clients are told that nobody coordinates here, as
+	// Kafka tells them, rather than to wait for a loading that may never end.
+	failed  bool
 	records int
 }
 
@@ -108,9 +111,11 @@ func (p *partition) load(ctx *kit.Context, m *loaded) {
 		p.begin(ctx) // the log was cut at the front meanwhile
 		return
 	case err != nil:
-		p.deps.Log.Error("coordinator cannot load its partition", "partition", p.kept.lead.Handle.TP.String(), "offset", int64(l.at), "err", err)
+		if !l.failed { // told once, however often it is tried
+			p.deps.Log.Error("coordinator cannot load its partition", "partition", p.kept.lead.Handle.TP.String(), "offset", int64(l.at), "err", err)
+		}
 		wait := max(l.wait, time.Second)
-		p.loading = &loading{began: l.began, wait: wait}
+		p.loading = &loading{began: l.began, wait: wait, failed: true}
 		p.pollLater(ctx)
 		return
 	case len(m.batches) == 0:

@@ -131,7 +131,11 @@ func (p *partition) dismiss() {
 
 func (p *partition) request(ctx *kit.Context, r *Request) {
 	if p.machine == nil {
-		r.Give(p.deps.Refuse(r.Call.Body, kerr.CoordinatorLoadInProgress))
+		code := kerr.CoordinatorLoadInProgress
+		if p.loading.failed {
+			code = kerr.NotCoordinator
+		}
+		r.Give(p.deps.Refuse(r.Call.Body, code))
 		return
 	}
 	p.lastToken++

@@ -2,6 +2,8 @@ package listener
 
 import (
 	"fmt"
+	"math"
+	"reflect"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -42,6 +44,9 @@ func (c *conn) decode(p *pending, h *frame.RequestHeader, body []byte) (*api.Req
 		if err := req.ReadFrom(body); err != nil {
 			return nil, fmt.Errorf("malformed %s request of version %d: %w", p.handler.Name, p.version, err)
 		}
+		if len(body) > longestString && req.IsFlexible() && !p.handler.Retains && hasLongString(reflect.ValueOf(req)) {
+			return nil, fmt.Errorf("%s request of version %d with a string of more than %d bytes", p.handler.Name, p.version, longestString)
+		}
 	}
 	p.span = c.deps.Trace.Start(c.name, p.handler.Name)
 	p.request = *api.NewRequest(api.Arrival{
@@ -49,4 +54,35 @@ func (c *conn) decode(p *pending, h *frame.RequestHeader, body []byte) (*api.Req
 		Client: c.client, Received: p.received, Cause: p.span.Context(), Slot: p,
 	})
 	return &p.request, nil
+}
+
+// longestString is the longest that Kafka takes, in the compact form too, which could hold more: what is recorded of a
+// request has two bytes for the length.
+const longestString = math.MaxInt16
+
+// hasLongString looks at all strings of a request. Only large ones are looked at, and none whose payload is large by
+// nature (Retains), so that it costs no usual request anything.
+func hasLongString(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.String:
+		return v.Len() > longestString
+	case reflect.Pointer:
+		return !v.IsNil() && hasLongString(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if hasLongString(v.Field(i)) {
+				return true
+			}
+		}
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return false
+		}
+		for i := range v.Len() {
+			if hasLongString(v.Index(i)) {
+				return true
+			}
+		}
+	}
+	return false
 }
