@@ -29,25 +29,9 @@ func (l Layers) alter(current map[string]string, changes []Change, all bool) (ma
 			name := map[Op]string{Append: "append", Subtract: "subtract"}[c.Op]
 			return nil, invalidConfig("Config value %s is not allowed for config key: %s", name, c.Key)
 		}
-		if err := agreed(c, all); err != nil {
-			return nil, err
-		}
 		apply(next, c, key.Default)
 	}
 	return next, l.CheckBroker(next, all)
-}
-
-// agreed keeps min.insync.replicas one for all brokers (KIP-966, the codes as measured).
-func agreed(c Change, all bool) error {
-	switch {
-	case c.Key != "min.insync.replicas":
-		return nil
-	case !all:
-		return invalidConfig("Broker-level min.insync.replicas cannot be altered while ELR is enabled.")
-	case c.Op == Delete:
-		return invalidConfig("Cluster-level min.insync.replicas cannot be removed while ELR is enabled.")
-	}
-	return nil
 }
 
 // CheckBroker checks a whole dynamic configuration of this broker, or with all that of all brokers. It lets through

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -85,7 +86,7 @@ func (m *Machine) altered(r image.ConfigResource, changes []ConfigChange, repeat
 	if err != nil {
 		return nil, err
 	}
-	return configRecords(r, stored, next), m.checkELR(r, stored, next)
+	return configRecords(r, stored, next), m.checkELR(r, next, changes)
 }
 
 // replaced removes every key that the request does not name.
@@ -100,21 +101,29 @@ func (m *Machine) replaced(r image.ConfigResource, entries []ConfigChange, repea
 	for _, e := range entries {
 		values[e.Key] = *e.Value
 	}
-	next := image.NewConfig(values)
-	return configRecords(r, m.current.Config(r), next), m.checkELR(r, m.current.Config(r), next)
+	stored, next := m.current.Config(r), image.NewConfig(values)
+	changes := slices.Clone(entries)
+	for key := range stored.All() {
+		if _, kept := next.Get(key); !kept {
+			changes = append(changes, ConfigChange{Key: key, Op: kmsg.IncrementalAlterConfigOpDelete})
+		}
+	}
+	return configRecords(r, stored, next), m.checkELR(r, next, changes)
 }
 
 // checkELR keeps min.insync.replicas one number for the whole cluster while eligible leaders are chosen by it (KIP-966).
-func (m *Machine) checkELR(r image.ConfigResource, from, to image.Config) error {
+// A change that would change nothing is refused too (measured on Kafka 4.3.1).
+func (m *Machine) checkELR(r image.ConfigResource, to image.Config, changes []ConfigChange) error {
 	if r.Type != image.BrokerResource || m.current.Feature(image.ELRVersionFeature) == 0 {
 		return nil
 	}
-	old, had := from.Get(minISRKey)
-	set, has := to.Get(minISRKey)
-	switch {
-	case r.Name != "" && has && (!had || set != old):
+	if !slices.ContainsFunc(changes, func(c ConfigChange) bool { return c.Key == minISRKey }) {
+		return nil
+	}
+	if r.Name != "" {
 		return fail(kerr.InvalidConfig, "Broker-level min.insync.replicas cannot be altered while ELR is enabled.")
-	case r.Name == "" && had && !has:
+	}
+	if _, has := to.Get(minISRKey); !has {
 		return fail(kerr.InvalidConfig, "Cluster-level min.insync.replicas cannot be removed while ELR is enabled.")
 	}
 	return nil
