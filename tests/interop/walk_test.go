@@ -1,0 +1,240 @@
+//go:build interop
+
+package interop
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"troupe/tests/bench/peer"
+	"troupe/tests/kafka"
+	"troupe/tests/node"
+)
+
+// tools are those that the walk-through is gone with: a tool's name and its arguments give a command line.
+type tools func(t testing.TB, tool string, args ...string) []string
+
+func kafkasTools(t testing.TB, tool string, args ...string) []string {
+	t.Helper()
+	return kafka.ToolLine(t, tool, args...)
+}
+
+func ourTools(t testing.TB, tool string, args ...string) []string {
+	t.Helper()
+	binary, err := node.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append([]string{binary, tool}, args...)
+}
+
+// walk is one way through: a fresh broker, and the tools. What each step printed is kept for the comparison.
+type walk struct {
+	*testing.T
+	tools           tools
+	address         string
+	admin           *kadm.Client
+	byKey, byNumber *kgo.Client // producers
+	steps           []step
+}
+
+// step is what one step printed, without what differs from run to run.
+type step struct{ title, text string }
+
+func newWalk(t *testing.T, address string, tools tools) *walk {
+	t.Helper()
+	return &walk{
+		T: t, tools: tools, address: address, admin: kadm.NewClient(client(t, address)),
+		byKey: client(t, address), byNumber: client(t, address, kgo.RecordPartitioner(kgo.ManualPartitioner())),
+	}
+}
+
+// kafkaBroker starts Apache Kafka itself beside the test.
+func kafkaBroker(t *testing.T, settings ...string) string {
+	t.Helper()
+	jars, err := kafka.Jars()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := peer.New(peer.Kafka(jars), t.TempDir(), settings...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Remove(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := b.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Address
+}
+
+// line is a command line of a tool with the broker's address.
+func (w *walk) line(tool string, args ...string) []string {
+	w.Helper()
+	return w.tools(w.T, tool, append([]string{"--bootstrap-server", w.address}, args...)...)
+}
+
+// run runs a tool to its end and keeps what it printed. More shapes it before it is kept.
+func (w *walk) run(title, stdin, command string, more ...func(string) string) kafka.Result {
+	w.Helper()
+	words := strings.Fields(command)
+	line := w.line(words[0], words[1:]...)
+	r := kafka.Run(w.T, stdin, line[0], line[1:]...)
+	w.keep(title+": "+command, r, more...)
+	return r
+}
+
+// start starts a tool beside the test.
+func (w *walk) start(command string) *process {
+	w.Helper()
+	words := strings.Fields(command)
+	return start(w.T, w.line(words[0], words[1:]...)...)
+}
+
+// told are the lines of standard error that are a tool's own words, and not the log of its client.
+var told = regexp.MustCompile(`(?m)^(?:Processed a total of|Consumer group|Error|Warning|Option) .*$`)
+
+// keep adds a step.
+func (w *walk) keep(title string, r kafka.Result, more ...func(string) string) {
+	w.Helper()
+	out := r.Stdout
+	for _, shape := range more {
+		out = shape(out)
+	}
+	w.steps = append(w.steps, step{title, plain(fmt.Sprintf("%s--- %s\n--- exit code %d\n",
+		out, strings.Join(told.FindAllString(r.Stderr, -1), "\n--- "), r.Code))})
+}
+
+var (
+	topicIDs  = regexp.MustCompile(`TopicId: \S{22}`)
+	addresses = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+	memberIDs = regexp.MustCompile(`[\w.-]+-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+)
+
+// plain replaces what is another one in each run: ids, ports, members by the order they come in.
+func plain(text string) string {
+	text = topicIDs.ReplaceAllString(text, "TopicId: ID")
+	text = addresses.ReplaceAllString(text, "127.0.0.1:PORT")
+	known := map[string]string{}
+	return memberIDs.ReplaceAllStringFunc(text, func(id string) string {
+		if known[id] == "" {
+			known[id] = fmt.Sprintf("MEMBER-%d", len(known)+1)
+		}
+		return known[id]
+	})
+}
+
+// sorted puts lines in order, where it is that of partitions read at once. Those of a table follow its header and the
+// empty line before it.
+func sorted(out string) string {
+	lines := strings.SplitAfter(out, "\n")
+	first := 0
+	if len(lines) > 2 && lines[0] == "\n" {
+		first = 2
+	}
+	slices.Sort(lines[first:])
+	return strings.Join(lines, "")
+}
+
+// byPartition sorts the rows of a group's description by partition.
+func byPartition(out string) string {
+	lines := strings.SplitAfter(out, "\n")
+	field := func(line string, n int) string {
+		fields := strings.Fields(line)
+		return fields[min(n, len(fields)-1)]
+	}
+	if len(lines) > 3 {
+		rows := lines[2 : len(lines)-1]
+		slices.SortStableFunc(rows, func(a, b string) int { return strings.Compare(field(a, 2), field(b, 2)) })
+	}
+	return strings.Join(lines, "")
+}
+
+// madeUp are groups that Kafka's console makes up for a consumer without one. Ours reads without a group.
+var madeUp = regexp.MustCompile(`(?m)^console-consumer-\d+\n`)
+
+// named leaves the groups that have a name of their own.
+func named(out string) string { return madeUp.ReplaceAllString(out, "") }
+
+// withoutFigures leaves the words of a measurement.
+func withoutFigures(out string) string { return figures.ReplaceAllString(out, "N") }
+
+// send writes records, a key each, as whoever else uses the topic. The keys decide the partitions.
+func (w *walk) send(topic string, values ...string) {
+	w.Helper()
+	var records []*kgo.Record
+	for _, v := range values {
+		records = append(records, &kgo.Record{Topic: topic, Key: []byte(v), Value: []byte(v)})
+	}
+	if err := w.byKey.ProduceSync(w.Context(), records...).FirstErr(); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// sendTo writes a record to a partition.
+func (w *walk) sendTo(topic string, partition int32, value string) {
+	w.Helper()
+	r := &kgo.Record{Topic: topic, Partition: partition, Value: []byte(value)}
+	if err := w.byNumber.ProduceSync(w.Context(), r).FirstErr(); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// numbered gives n values that begin alike.
+func numbered(prefix string, n int) (values []string) {
+	for i := range n {
+		values = append(values, fmt.Sprintf("%s%d", prefix, i))
+	}
+	return values
+}
+
+// awaitMembers waits until a group is stable with so many members, each of whom has partitions.
+func (w *walk) awaitMembers(group string, n int) {
+	w.Helper()
+	node.Eventually(w.T, fmt.Sprintf("%s has %d members that share the partitions", group, n), func() bool {
+		groups, err := w.admin.DescribeGroups(w.Context(), group)
+		if err != nil || groups[group].State != "Stable" || len(groups[group].Members) != n {
+			return false
+		}
+		return !slices.ContainsFunc(groups[group].Members, func(m kadm.DescribedGroupMember) bool {
+			assigned, ok := m.Assigned.AsConsumer()
+			return !ok || len(assigned.Topics) == 0
+		})
+	})
+}
+
+// awaitCommitted waits until a group has committed the ends of a topic.
+func (w *walk) awaitCommitted(group, topic string) {
+	w.Helper()
+	node.Eventually(w.T, group+" has committed all of "+topic, func() bool {
+		lag, err := w.admin.Lag(w.Context(), group)
+		found := lag[group]
+		if err != nil || found.Error() != nil || len(found.Lag[topic]) == 0 {
+			return false
+		}
+		for _, p := range found.Lag[topic] {
+			if p.Lag != 0 || p.Commit.At < 0 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// awaitEmpty waits until a group has no members, as after they left; nobody is waited for who did not.
+func (w *walk) awaitEmpty(group string) {
+	w.Helper()
+	node.Eventually(w.T, group+" is empty", func() bool {
+		groups, err := w.admin.DescribeGroups(w.Context(), group)
+		return err == nil && groups[group].State == "Empty"
+	})
+}
