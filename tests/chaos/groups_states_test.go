@@ -42,7 +42,7 @@ func TestAKillInAnyStateOfAGroupHangsNobody(t *testing.T) {
 	for _, aim := range stateAims {
 		t.Run(aim.state, func(t *testing.T) {
 			broker := node.Start(t, node.Options{Set: groupSettings})
-			load := Start(t, broker.Bootstrap, 1, nil)
+			load := Trickle(t, broker.Bootstrap)
 			readers := ReadInGroup(t, load, "g", 0)
 			members := []func(){readers.Join(), readers.Join()}
 			for range rounds(t) {

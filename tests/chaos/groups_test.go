@@ -20,15 +20,15 @@ var groupSettings = []string{"group.initial.rebalance.delay.ms=0", "offsets.topi
 func TestGroupsGoOnWhereTheyWereAfterKills(t *testing.T) {
 	chance := dice(t)
 	broker := node.Start(t, node.Options{Set: groupSettings})
-	load := Start(t, broker.Bootstrap, 2, nil)
+	load := Trickle(t, broker.Bootstrap)
 	readers := ReadInGroup(t, load, "g", 3)
 	for range rounds(t) {
-		readers.Await(1 + chance.IntN(500))
+		readers.Await(1 + chance.IntN(50))
 		after(time.Duration(chance.IntN(300)) * time.Millisecond)
 		broker.Kill()
 		broker.Restart()
 	}
-	readers.Await(500)
+	readers.Await(50)
 	load.Stop()
 	load.Verify()
 	readers.Verify()
@@ -38,7 +38,7 @@ func TestGroupsGoOnWhereTheyWereAfterKills(t *testing.T) {
 func TestAKillInTheMiddleOfARebalanceHangsNobody(t *testing.T) {
 	chance := dice(t)
 	broker := node.Start(t, node.Options{Set: groupSettings})
-	load := Start(t, broker.Bootstrap, 1, nil)
+	load := Trickle(t, broker.Bootstrap)
 	readers := ReadInGroup(t, load, "g", 2)
 	for range rounds(t) {
 		readers.Await(10)
@@ -60,7 +60,7 @@ func TestPanicsOfCoordinatorsAreNotNoticedByGroups(t *testing.T) {
 	const many, each = 10, 2
 	chance := dice(t)
 	broker := node.Start(t, node.Options{Set: []string{"test.panics=true", "group.initial.rebalance.delay.ms=0"}})
-	load := Start(t, broker.Bootstrap, 1, nil)
+	load := Trickle(t, broker.Bootstrap)
 	var groups []*Readers
 	for i := range many {
 		groups = append(groups, ReadInGroup(t, load, fmt.Sprint("g", i), each))

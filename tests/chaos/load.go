@@ -29,6 +29,7 @@ type Load struct {
 	bootstrap  string
 	topic      string
 	partitions int32
+	rest       time.Duration // of a producer between two records
 	stop       context.CancelFunc
 	writers    sync.WaitGroup
 
@@ -48,7 +49,21 @@ type place struct {
 // Start makes a topic and starts the producers; they go on until Stop. Settings are those of the topic.
 func Start(t testing.TB, bootstrap string, producers int, settings map[string]string) *Load {
 	t.Helper()
-	l := &Load{t: t, bootstrap: bootstrap, topic: fmt.Sprintf("load-%d", time.Now().UnixNano()), partitions: 4, acked: map[place]string{}, lost: map[string]int{}, grown: make(chan struct{})}
+	return start(t, bootstrap, producers, settings, 0)
+}
+
+// Trickle is Start for tests that are about those who read: it goes on for minutes and is remembered all the same.
+func Trickle(t testing.TB, bootstrap string) *Load {
+	t.Helper()
+	return start(t, bootstrap, 1, nil, 2*time.Millisecond)
+}
+
+func start(t testing.TB, bootstrap string, producers int, settings map[string]string, rest time.Duration) *Load {
+	t.Helper()
+	l := &Load{
+		t: t, bootstrap: bootstrap, topic: fmt.Sprintf("load-%d", time.Now().UnixNano()), partitions: 4, rest: rest,
+		acked: map[place]string{}, lost: map[string]int{}, grown: make(chan struct{}),
+	}
 	admin := l.client()
 	configs := map[string]*string{}
 	for key, value := range settings {
@@ -90,6 +105,9 @@ func (l *Load) write(ctx context.Context, client *kgo.Client, id int) {
 			}
 			l.acknowledge(place{r.Partition, r.Offset}, value)
 		})
+		if l.rest > 0 {
+			after(l.rest)
+		}
 	}
 	deadline, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
