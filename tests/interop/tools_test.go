@@ -93,6 +93,23 @@ var toolCommands = []command{
 	{title: "the cluster's endpoints", tool: "cluster", args: "list-endpoints"},
 	{title: "features", tool: "features", args: "describe", want: `(?s:.*)Feature: metadata\.version\s+SupportedMinVersion: \S+\s+SupportedMaxVersion: 4\.3-IV0\s+FinalizedVersionLevel: 4\.3-IV0\s+Epoch: N\n(?s:.*)`, shape: withoutEpochs},
 
+	{title: "a preferred replica leads already", tool: "leader-election", args: "--election-type preferred --topic {topic} --partition 1",
+		want: `Valid replica already elected for partitions {topic}-1\n`},
+	{title: "nothing is elected", tool: "leader-election", args: "--election-type preferred --all-topic-partitions"},
+	{title: "no unclean leader is needed", tool: "leader-election", args: "--election-type unclean --path-to-json-file {file}",
+		file: `{"partitions": [{"topic": "{topic}", "partition": 0}, {"topic": "{topic}", "partition": 1}]}`},
+	{title: "no leader of an unknown partition", tool: "leader-election", args: "--election-type preferred --topic {topic} --partition 9", code: 1,
+		want: `Error completing leader election \(PREFERRED\) for partition: {topic}-9: org\.apache\.kafka\.common\.errors\.UnknownTopicOrPartitionException: .*\n`},
+
+	{title: "numbers are sent and told of", tool: "verifiable-producer", args: "--topic {topic}-fresh --max-messages 3 --repeating-keys 2 --value-prefix 7 --acks 1", own: true, shape: events,
+		want: `{"name":"startup_complete"}\n(?:{"name":"producer_send_success".*}\n){3}{"name":"shutdown_complete"}\n{"name":"tool_data","sent":3,"acked":3.*}\n`},
+	{title: "a topic of an impossible name", tool: "verifiable-producer", args: "--topic {topic}! --max-messages 1", own: true, shape: events},
+	{title: "a member tells what it reads", tool: "verifiable-consumer", args: "--topic {topic} --group-id {topic}-g --max-messages 2 --verbose", own: true, shape: events,
+		want: `{"name":"startup_complete"}\n{"name":"partitions_assigned".*\n(?:{"name":"record_data".*\n){2}{"name":"records_consumed","count":3.*\n{"name":"offsets_committed".*"offset":2}],"success":true}\n(?s:.*)`},
+	{title: "a member that commits by itself", tool: "verifiable-consumer", args: "--topic {topic} --group-id {topic}-g --max-messages 3 --enable-autocommit", own: true, shape: events},
+	{title: "the time from end to end", tool: "e2e-latency", args: "--topic {topic}-fresh --num-records 5 --producer-acks all --record-size 20", own: true, shape: withoutFigures,
+		want: `Topic "{topic}-fresh" does not exist\..*\nN\tN\nAvg latency: N ms\nPercentiles: Nth = N, Nth = N, Nth = N\n`},
+
 	{title: "a million records with acks=1", tool: "producer-perf-test", own: true, shape: perfShape,
 		args: "--topic {topic} --num-records 1000000 --record-size 100 --throughput -1 --command-property acks=1"},
 	{title: "a million records with acks=all", tool: "producer-perf-test", own: true, shape: perfShape,
@@ -208,9 +225,14 @@ func sortedPartitions(out string) string {
 var (
 	epochs = regexp.MustCompile(`Epoch: \d+`)
 	// stackTrace is what Java prints below the message of an error.
-	stackTrace = regexp.MustCompile(`(?m)^(\tat .*|\t\.\.\. \d+ more|Caused by: .*|)\n`)
+	stackTrace = regexp.MustCompile(`(?m)^(\tat .*|\t\.\.\. \d+ more|Caused by: .*|\tSuppressed: .*|org\.apache\.kafka\.tools\.\w+Exception: .*|)\n`)
 	figures    = regexp.MustCompile(`\d+(\.\d+)?`)
 )
+
+var whenAndHowFast = regexp.MustCompile(`"timestamp":\d+,|"avg_throughput":[\d.E-]+`)
+
+// events leaves out the times of a verifiable tool's events.
+func events(out string) string { return whenAndHowFast.ReplaceAllString(out, "") }
 
 // withoutEpochs leaves out the offset of the metadata log, which moves on by itself.
 func withoutEpochs(out string) string { return epochs.ReplaceAllString(out, "Epoch: N") }
