@@ -6,7 +6,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/codec/kerr"
-	"troupe/internal/model"
 )
 
 // Fetch (key 1), versions 4-18, for consumers.
@@ -118,13 +117,13 @@ func (op *fetchOp) read(parts []*fetchPart) bool {
 	bytes, now := 0, false
 	op.results = op.results[:0]
 	for _, p := range parts {
-		op.node.resolve(p)
-		if !op.node.Authorizer.Allowed(op.request.Client, Read, OnTopic, p.name) {
+		name := op.node.fetchedName(p)
+		if !op.node.Authorizer.Allowed(op.request.Client, Read, OnTopic, name) {
 			op.results = append(op.results, fetchResult{part: p, code: kerr.TopicAuthorizationFailed, highWatermark: -1, lastStable: -1, start: -1})
 			now = true
 			continue
 		}
-		res := op.node.readPartition(op.set, p, &lim)
+		res := op.node.readPartition(op.set, p, name, &lim)
 		bytes += int(res.region.Len)
 		now = now || res.diverging != nil || res.code != kerr.None && !waitsBeside(res.code)
 		op.results = append(op.results, res)
@@ -270,17 +269,4 @@ func (op *fetchOp) failure() *kmsg.FetchResponse {
 	resp.Version = op.request.Version
 	resp.ErrorCode = int16(op.code)
 	return resp
-}
-
-// newFetchPart makes what a request wants of one partition.
-func newFetchPart(r *Request, t *kmsg.FetchRequestTopic, p *kmsg.FetchRequestTopicPartition) *fetchPart {
-	part := &fetchPart{name: t.Topic, id: t.TopicID, partition: p.Partition, byID: r.Version >= 13}
-	part.update(p)
-	return part
-}
-
-func (f *fetchPart) update(p *kmsg.FetchRequestTopicPartition) {
-	f.offset, f.maxBytes = model.Offset(p.FetchOffset), p.PartitionMaxBytes
-	f.leaderEpoch = model.LeaderEpoch(p.CurrentLeaderEpoch)
-	f.lastFetchedEpoch = model.LeaderEpoch(p.LastFetchedEpoch)
 }

@@ -107,7 +107,7 @@ func (e *fetchEncoder) body() {
 
 // sameTopic compares the id too: a topic that was deleted and made again is another one under its name.
 func sameTopic(a, b *fetchResult) bool {
-	return a.part.name == b.part.name && a.part.id == b.part.id
+	return a.part.topic == b.part.topic
 }
 
 // topicRuns counts the entries beforehand: their number stands before the first.
@@ -122,15 +122,16 @@ func topicRuns(results []fetchResult) int {
 }
 
 func (e *fetchEncoder) topic(p *fetchPart) {
+	asked := p.topic.Value()
 	switch {
 	case e.version >= 13:
-		e.dst = append(e.dst, p.id[:]...)
+		e.dst = append(e.dst, asked.id[:]...)
 	case e.flexible:
-		e.dst = binary.AppendUvarint(e.dst, uint64(len(p.name))+1)
-		e.dst = append(e.dst, p.name...)
+		e.dst = binary.AppendUvarint(e.dst, uint64(len(asked.name))+1)
+		e.dst = append(e.dst, asked.name...)
 	default:
-		e.int16(int16(len(p.name)))
-		e.dst = append(e.dst, p.name...)
+		e.int16(int16(len(asked.name)))
+		e.dst = append(e.dst, asked.name...)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 	"time"
+	"unique"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -38,7 +39,7 @@ func results(t *testing.T, w *world, version int16) ([]fetchResult, []kmsg.Fetch
 	small, smallBytes := region(t, 300)
 	large, largeBytes := region(t, inlineMax+1)
 	part := func(name string, id byte, number int32) *fetchPart {
-		return &fetchPart{name: name, id: model.TopicID{id}, partition: number}
+		return &fetchPart{topic: unique.Make(topicName{name: name, id: model.TopicID{id}}), partition: number}
 	}
 	none := fetchResult{highWatermark: -1, lastStable: -1, start: -1}
 	first, aborted, empty, wrong, moved, apart := none, none, none, none, none, none
@@ -55,8 +56,8 @@ func results(t *testing.T, w *world, version int16) ([]fetchResult, []kmsg.Fetch
 	var topics []kmsg.FetchResponseTopic
 	for i := range list {
 		p := list[i].part
-		if i == 0 || list[i-1].part.name != p.name {
-			topics = append(topics, kmsg.FetchResponseTopic{Topic: p.name, TopicID: p.id})
+		if i == 0 || list[i-1].part.topic != p.topic {
+			topics = append(topics, kmsg.FetchResponseTopic{Topic: p.topic.Value().name, TopicID: p.topic.Value().id})
 		}
 		last := &topics[len(topics)-1]
 		last.Partitions = append(last.Partitions, inKmsg(&list[i], records[p], version))
@@ -117,7 +118,7 @@ func TestARegionThatWasCutUnderTheReaderIsLeftOut(t *testing.T) {
 	w.topic("orders", 1)
 	cut, _ := region(t, 100)
 	cut.Len = 200
-	part := &fetchPart{name: "orders", handle: w.node.Replicas.Get(model.TopicPartition{Topic: "orders"})}
+	part := &fetchPart{topic: unique.Make(topicName{name: "orders"}), handle: w.node.Replicas.Get(model.TopicPartition{Topic: "orders"})}
 	op := &fetchOp{
 		node: w.node, results: []fetchResult{{part: part, region: cut}},
 		request: NewRequest(Arrival{Version: 12, Client: w.client}),

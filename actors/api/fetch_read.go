@@ -41,35 +41,37 @@ type fetchLimits struct {
 	first         bool // nothing was read yet: one batch is given whatever its size (KIP-74)
 }
 
-// resolve finds the name of a topic that is fetched by id.
-func (n *Node) resolve(p *fetchPart) {
-	if p.name != "" || !p.byID {
-		return
+// fetchedName finds the name of a topic that may be fetched by id; empty when no topic has the id.
+func (n *Node) fetchedName(p *fetchPart) string {
+	if name := p.name(); name != "" {
+		return name
 	}
-	if t, ok := n.Image().TopicByID(p.id); ok {
-		p.name = t.Name
+	t, ok := n.Image().TopicByID(p.topic.Value().id)
+	if !ok {
+		return ""
 	}
+	return t.Name
 }
 
 // readPartition looks at one partition. Errors follow facts/replication.md 5 and 11.
-func (n *Node) readPartition(set *fetchSet, p *fetchPart, lim *fetchLimits) fetchResult {
+func (n *Node) readPartition(set *fetchSet, p *fetchPart, name string, lim *fetchLimits) fetchResult {
 	res := fetchResult{part: p, highWatermark: model.NoOffset, lastStable: model.NoOffset, start: model.NoOffset}
-	h := n.Replicas.Get(model.TopicPartition{Topic: p.name, Partition: p.partition})
-	if h == nil || p.byID && h.TopicID != p.id {
+	h := n.Replicas.Get(model.TopicPartition{Topic: name, Partition: p.partition})
+	if asked := p.topic.Value(); h == nil || asked.byID && h.TopicID != asked.id {
 		if res.code = n.absentFetch(p); res.code == kerr.NotLeaderOrFollower {
-			res.leader = n.leaderHint(p.name, p.partition)
+			res.leader = n.leaderHint(name, p.partition)
 		}
 		return res
 	}
 	if h != p.handle {
 		set.bind(p, h)
-		p.traffic = n.Stats.Topic(p.name)
+		p.traffic = n.Stats.Topic(name)
 	}
 	view, code := leaderView(h, p.leaderEpoch)
 	if code != kerr.None {
 		res.code = code
 		if code == kerr.NotLeaderOrFollower || code == kerr.FencedLeaderEpoch {
-			res.leader = n.leaderHint(p.name, p.partition)
+			res.leader = n.leaderHint(name, p.partition)
 		}
 		return res
 	}

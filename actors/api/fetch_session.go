@@ -5,12 +5,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unique"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/codec/kerr"
 	"troupe/internal/clock"
-	"troupe/internal/model"
 )
 
 // sessionSafe is how long a session is safe: from any newcomer since its last use, and from a larger one since it was
@@ -23,21 +23,14 @@ const (
 	sessionNone = -1 // without one; a session named beside it ends
 )
 
-// partKey names a partition within a session the way its requests do: by name before version 13, by id from there on.
-type partKey struct {
-	name      string
-	id        model.TopicID
-	partition int32
-}
-
 // session is an incremental fetch session (KIP-227). Requests of a session run one at a time; a client that breaks
 // that by using two connections is stopped by the epoch.
 type session struct {
 	id    int32
 	byID  bool
 	set   fetchSet
-	index map[partKey]*fetchPart // guarded by set.exclusive
-	size  atomic.Int32           // of index
+	index partIndex    // guarded by set.exclusive
+	size  atomic.Int32 // of index
 
 	// Guarded by Sessions.mu.
 	epoch    int32 // of the next request
@@ -81,7 +74,7 @@ func (s *Sessions) bind(n *Node, r *Request, op *fetchOp) kerr.Code {
 		if code != kerr.None {
 			return code
 		}
-		ss.apply(r, req)
+		ss.apply(req)
 		op.set = &ss.set
 		if ss.empty() { // a session ends with its last partition (measured)
 			s.close(ss.id)
@@ -93,8 +86,8 @@ func (s *Sessions) bind(n *Node, r *Request, op *fetchOp) kerr.Code {
 	if req.SessionID != 0 {
 		s.close(req.SessionID)
 	}
-	ss := &session{byID: r.Version >= 13, index: make(map[partKey]*fetchPart)}
-	ss.apply(r, req)
+	ss := &session{byID: r.Version >= 13}
+	ss.apply(req)
 	op.set = &ss.set
 	if req.SessionEpoch == sessionNew && r.Version >= 7 && !ss.empty() && s.open(ss) {
 		op.session, op.sessionID = ss, ss.id
@@ -196,38 +189,41 @@ func (s *Sessions) partitionKeys(id int32, dst []uint64) []uint64 {
 	}
 	ss.set.exclusive.Lock()
 	defer ss.set.exclusive.Unlock()
-	for k, p := range ss.index {
-		dst = append(dst, partitionKey(p.name, k.partition))
+	for _, p := range ss.set.parts {
+		if p != nil {
+			dst = append(dst, partitionKey(p.name(), p.partition))
+		}
 	}
 	return dst
 }
 
 // apply takes over what the request adds, changes and forgets. Of a partition named twice the last mention counts.
-func (ss *session) apply(r *Request, req *kmsg.FetchRequest) {
+func (ss *session) apply(req *kmsg.FetchRequest) {
 	ss.set.exclusive.Lock()
 	defer ss.set.exclusive.Unlock()
-	defer func() { ss.size.Store(int32(len(ss.index))) }()
+	defer func() { ss.size.Store(int32(ss.index.n)) }()
 	for i := range req.Topics {
 		t := &req.Topics[i]
+		topic := unique.Make(topicName{t.Topic, t.TopicID, ss.byID})
 		for j := range t.Partitions {
 			p := &t.Partitions[j]
-			k := partKey{t.Topic, t.TopicID, p.Partition}
-			if known := ss.index[k]; known != nil {
+			k := partKey{topic, p.Partition}
+			if known := ss.index.find(ss.set.parts, k); known != nil {
 				known.update(p)
 				ss.set.touch(known)
 				continue
 			}
-			part := newFetchPart(r, t, p)
-			ss.index[k] = part
+			part := newFetchPart(k, p)
 			ss.set.add(part)
+			ss.index.put(ss.set.parts, part)
 		}
 	}
 	for i := range req.ForgottenTopics {
 		t := &req.ForgottenTopics[i]
+		topic := unique.Make(topicName{t.Topic, t.TopicID, ss.byID})
 		for _, p := range t.Partitions {
-			k := partKey{t.Topic, t.TopicID, p}
-			if known := ss.index[k]; known != nil {
-				delete(ss.index, k)
+			if known := ss.index.find(ss.set.parts, partKey{topic, p}); known != nil {
+				ss.index.remove(ss.set.parts, known)
 				ss.set.drop(known)
 			}
 		}

@@ -3,6 +3,7 @@ package api
 import (
 	"testing"
 	"time"
+	"unique"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -126,7 +127,7 @@ func TestASessionTellsAPartitionAgainWhenItChanged(t *testing.T) {
 // held opens a session over n partitions.
 func held(t *testing.T, s *Sessions, n int) *session {
 	t.Helper()
-	ss := &session{index: map[partKey]*fetchPart{}}
+	ss := &session{}
 	ss.size.Store(int32(n))
 	if !s.open(ss) {
 		return nil
@@ -174,15 +175,17 @@ func TestAFullCacheMakesRoomForWhoDeservesIt(t *testing.T) {
 	}
 }
 
+func called(topic string) *fetchPart { return &fetchPart{topic: unique.Make(topicName{name: topic})} }
+
 func TestASetGivesPartitionsInTurn(t *testing.T) {
 	var s fetchSet
-	parts := []*fetchPart{{name: "a"}, {name: "b"}, {name: "c"}}
+	parts := []*fetchPart{called("a"), called("b"), called("c")}
 	for _, p := range parts {
 		s.add(p)
 	}
 	names := func(list []*fetchPart) (all string) {
 		for _, p := range list {
-			all += p.name
+			all += p.name()
 		}
 		return all
 	}
@@ -202,7 +205,7 @@ func TestASetGivesPartitionsInTurn(t *testing.T) {
 	}
 	s.drop(parts[1])
 	late := parts[1].key
-	d := &fetchPart{name: "d"}
+	d := called("d")
 	s.add(d)
 	if d.key != late || len(s.parts) != 3 {
 		t.Errorf("the key of a dropped partition is not used again: %d of %d", d.key, len(s.parts))

@@ -9,33 +9,6 @@ import (
 	"troupe/internal/model"
 )
 
-// fetchPart is what one fetch, or one fetch session, wants of one partition, and how far the two have come. It is worked
-// on by who holds the set's exclusive lock, but for watch and queued, which the set's mu guards: replicas change those.
-type fetchPart struct {
-	byID      bool // the request names the topic by id
-	name      string
-	id        model.TopicID
-	partition int32
-	key       uint64 // index in fetchSet.parts
-
-	offset           model.Offset
-	maxBytes         int32
-	leaderEpoch      model.LeaderEpoch // -1 skips the check
-	lastFetchedEpoch model.LeaderEpoch // -1 skips the check
-
-	handle  *replica.Handle
-	traffic *Traffic // of the topic; nil until there is a handle
-	watch   watchState
-	seen    model.Offset // high watermark of the view last read
-
-	// What the session's client was last told, to leave out what did not change (KIP-227).
-	toldHighWatermark, toldLogStart model.Offset
-	told                            bool
-
-	queued bool // in fetchSet.queue
-	gone   bool // left the session
-}
-
 // watchState is what the replica was asked for. A fetch without session is over after one wake, so its watch is too; a
 // session's watch stays from poll to poll, or each poll would cost two messages a partition.
 type watchState uint8
@@ -62,7 +35,7 @@ type fetchSet struct {
 
 	mu    sync.Mutex
 	parts []*fetchPart // by watch key
-	free  []uint64     // keys of parts that were dropped, to be given again
+	free  []uint32     // keys of parts that were dropped, to be given again
 	queue []*fetchPart
 	wake  func()
 }
@@ -77,7 +50,7 @@ func (s *fetchSet) add(p *fetchPart) {
 		p.key, s.free = s.free[n-1], s.free[:n-1]
 		s.parts[p.key] = p
 	} else {
-		p.key = uint64(len(s.parts))
+		p.key = uint32(len(s.parts))
 		s.parts = append(s.parts, p)
 	}
 	s.push(p)
@@ -133,7 +106,7 @@ func (s *fetchSet) putBack(parts []*fetchPart, front bool) {
 }
 
 // Changed queues the partition and wakes the poll that waits, if any.
-func (s *fetchSet) Changed(key uint64) {
+func (s *fetchSet) Changed(key uint32) {
 	s.mu.Lock()
 	p := s.parts[key]
 	if p == nil { // dropped while the call was on its way

@@ -59,10 +59,11 @@ func (n *Node) absentPartition(topic string, partition int32) kerr.Code {
 
 // absentFetch is absentPartition for a fetch, which may name the topic by id.
 func (n *Node) absentFetch(p *fetchPart) kerr.Code {
-	if !p.byID {
-		return n.absentPartition(p.name, p.partition)
+	asked := p.topic.Value()
+	if !asked.byID {
+		return n.absentPartition(asked.name, p.partition)
 	}
-	t, ok := n.Image().TopicByID(p.id)
+	t, ok := n.Image().TopicByID(asked.id)
 	if !ok {
 		return kerr.UnknownTopicID
 	}

@@ -27,7 +27,7 @@ import (
 // world is broker 1 with real replicas on a disk in memory, in one order of one seed. The metadata is what the test
 // says, and the controller answers what the test gives it.
 type world struct {
-	t      *testing.T
+	t      testing.TB
 	node   *Node
 	system *kit.System
 	clock  *clock.Manual
@@ -44,7 +44,7 @@ type world struct {
 	noIDs      kerr.Code
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{
 		t: t, clock: clock.NewManual(time.UnixMilli(1_700_000_000_000)), order: kit.NewDeterministic(1),
@@ -132,9 +132,14 @@ func (w *world) broker(id model.BrokerID, fenced bool) {
 
 // topic makes a topic whose partitions broker 1 leads alone, at epoch 0. Settings are key, value, key, value.
 func (w *world) topic(name string, partitions int, settings ...string) model.TopicID {
-	w.t.Helper()
 	var id model.TopicID
 	copy(id[:], name)
+	w.topicOfID(id, name, partitions, settings...)
+	return id
+}
+
+func (w *world) topicOfID(id model.TopicID, name string, partitions int, settings ...string) {
+	w.t.Helper()
 	records := []record.Record{&record.Topic{Name: name, ID: id}}
 	for i := 0; i < len(settings); i += 2 {
 		records = append(records, &record.Config{ResourceType: 2, ResourceName: name, Name: settings[i], Value: &settings[i+1]})
@@ -156,7 +161,6 @@ func (w *world) topic(name string, partitions int, settings ...string) model.Top
 		w.shard.Send(&replica.Host{Handle: h, Fresh: true, Lead: lead, Done: func() {}})
 	}
 	w.settle()
-	return id
 }
 
 // settle lets the actors work until nothing is left to do.
@@ -240,7 +244,7 @@ func (w *world) filled(p *Payload) []byte {
 }
 
 // decoded reads a reply and checks that it holds nothing else: kmsg overlooks bytes that it does not understand.
-func decoded[Resp kmsg.Response](t *testing.T, req kmsg.Request, b []byte) Resp {
+func decoded[Resp kmsg.Response](t testing.TB, req kmsg.Request, b []byte) Resp {
 	t.Helper()
 	resp := req.ResponseKind()
 	resp.SetVersion(req.GetVersion())
@@ -253,7 +257,7 @@ func decoded[Resp kmsg.Response](t *testing.T, req kmsg.Request, b []byte) Resp 
 	return resp.(Resp)
 }
 
-func expect(t *testing.T, what string, got int16, want kerr.Code) {
+func expect(t testing.TB, what string, got int16, want kerr.Code) {
 	t.Helper()
 	if kerr.Code(got) != want {
 		t.Errorf("%s: %s, want %s", what, kerr.Code(got).Name(), want.Name())

@@ -54,7 +54,7 @@ type AppendResult struct {
 // Watch asks to be told when committed data appears beyond what the watcher has seen.
 type Watch struct {
 	Watcher Watcher
-	Key     uint64 // the watcher's name for this partition
+	Key     uint32 // the watcher's name for this partition
 	Seen    model.Offset
 	// Once removes the watch after the first call.
 	Once bool
@@ -63,13 +63,13 @@ type Watch struct {
 // Unwatch ends a Watch.
 type Unwatch struct {
 	Watcher Watcher
-	Key     uint64
+	Key     uint32
 }
 
 // Watcher is told that a partition changed: its high watermark or log start moved, its role or state changed, or it
 // went away. It runs on the replica's goroutine: it only signals. It must be comparable.
 type Watcher interface {
-	Changed(key uint64)
+	Changed(key uint32)
 }
 
 // BecomeLeader makes the replica lead at an epoch.

@@ -57,7 +57,7 @@ func (d *durable) settle(err error) {
 
 type watch struct {
 	watcher Watcher
-	key     uint64
+	key     uint32 // beside once: sessions have one of these a partition
 	once    bool
 }
 
@@ -67,7 +67,7 @@ func (d *durable) watchFor(m *Watch) {
 	d.watches = append(d.watches, watch{m.Watcher, m.Key, m.Once})
 }
 
-func (d *durable) unwatch(w Watcher, key uint64) {
+func (d *durable) unwatch(w Watcher, key uint32) {
 	d.watches = slices.DeleteFunc(d.watches, func(x watch) bool { return x.watcher == w && x.key == key })
 }
 
