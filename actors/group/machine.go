@@ -193,7 +193,7 @@ func (m *Machine) dueClassic(g *classic, t timer) {
 func (m *Machine) dueConsumer(g *consumer, t timer) {
 	switch t.kind {
 	case sessionTimer, rejoinTimer, resyncTimer:
-		m.timedOut(g, t.kind, t.member)
+		m.timedOut(g, t.member)
 	case revokeTimer:
 		m.revokeOver(g, t.member)
 	case patternTimer:

@@ -63,9 +63,7 @@ func (m *Machine) leaveForAWhile(g *consumer, p *subscriber) {
 }
 
 // fence takes members out. The others get what these had by the next target. When none is left but members of the classic
-// protocol the group goes back to that.
-//
-// Timers stay: when the log refuses all this the members are there again, and must not live for ever.
+// protocol the group goes back to that. Their timers run out and find nobody.
 func (m *Machine) fence(g *consumer, gone ...*subscriber) {
 	if len(gone) == 0 {
 		return
@@ -90,18 +88,15 @@ func (m *Machine) fence(g *consumer, gone ...*subscriber) {
 // revokeOver ends a member that has not let go in its rebalance timeout: others wait for it.
 func (m *Machine) revokeOver(g *consumer, id string) {
 	if g.standing(id).state == unrevoked {
-		m.timedOut(g, revokeTimer, id)
+		m.timedOut(g, id)
 	}
 }
 
 // timedOut ends a member that was silent, or did not do in time what others wait for.
-func (m *Machine) timedOut(g *consumer, kind timerKind, id string) {
-	p, there := g.members.Get(id)
-	if !there {
-		return
+func (m *Machine) timedOut(g *consumer, id string) {
+	if p, there := g.members.Get(id); there {
+		m.fence(g, p)
 	}
-	m.timers.Set(timer{kind, g.id, id}, m.now.Add(m.sessionOf(g, p))) // should the log refuse it
-	m.fence(g, p)
 }
 
 // extendConsumer begins a member's session anew.
@@ -109,8 +104,8 @@ func (m *Machine) extendConsumer(g *consumer, p *subscriber) {
 	m.timers.Set(timer{sessionTimer, g.id, p.id}, m.now.Add(m.sessionOf(g, p)))
 }
 
-// resumeConsumer begins all sessions anew: after loading, and where a group comes back that timers were cancelled of. What
-// the log refused may have been a look at topics or patterns: they are looked at again.
+// resumeConsumer begins all sessions anew: after loading, and when the log refused something. That may have been the end of
+// a member, whose timer has run out, or a look at topics or patterns: they are looked at again.
 func (m *Machine) resumeConsumer(g *consumer) {
 	g.looked = 0
 	for _, id := range g.memberIDs() {

@@ -193,37 +193,35 @@ func (m *Machine) Committed(at coordinator.At, next model.Offset) coordinator.Ef
 func (m *Machine) Rollback(at coordinator.At, from model.Offset, code kerr.Code) coordinator.Effects {
 	m.begin(at)
 	m.line.Rollback(from)
-	defer m.reconsider()
-	cut := slices.IndexFunc(m.unsettled, func(u unsettled) bool { return u.offset >= from })
-	if cut < 0 {
-		return m.end()
-	}
-	undone := m.unsettled[cut:]
-	m.unsettled = m.unsettled[:cut]
-	for _, u := range undone {
-		g := u.group
-		switch {
-		case u.created:
-			m.dissolve(g, code)
-			m.resume(g.id)
-		case u.left:
-			m.comeBack(g)
-		case g.state == completing && g.generation == u.generation:
-			m.resetAssignment(g, code)
-			m.prepare(g)
+	if cut := slices.IndexFunc(m.unsettled, func(u unsettled) bool { return u.offset >= from }); cut >= 0 {
+		undone := m.unsettled[cut:]
+		m.unsettled = m.unsettled[:cut]
+		for _, u := range undone {
+			m.repair(u, code)
 		}
 	}
+	m.resumeConsumers()
 	return m.end()
 }
 
-// reconsider has consumer groups look at their topics and patterns again: that they had may have been taken back.
-func (m *Machine) reconsider() {
+func (m *Machine) repair(u unsettled, code kerr.Code) {
+	g := u.group
+	there, _ := m.classicGroup(g.id)
+	switch {
+	case u.created:
+		m.dissolve(g, code)
+	case u.left && there == g:
+		m.comeBack(g)
+	case u.generation > 0 && g.state == completing && g.generation == u.generation:
+		m.resetAssignment(g, code)
+		m.prepare(g)
+	}
+}
+
+func (m *Machine) resumeConsumers() {
 	for _, id := range m.groupIDs() {
 		if g, is := m.consumerGroup(id); is {
-			g.looked = 0
-			if len(g.patternsOfMembers()) > 0 {
-				m.resolveSoon(g)
-			}
+			m.resumeConsumer(g)
 		}
 	}
 }

@@ -14,9 +14,11 @@ import (
 // of consumers with it, and the members of the classic protocol live on in it. When the last one has gone they get their
 // classic group back. Each way the old group's tombstones and the new group's records are one batch.
 
-// conversion is a classic group as one of the consumer protocol. All members have settled in the classic generation.
+// conversion is a classic group as one of the consumer protocol. All members have settled in the classic generation, or in
+// the first epoch where there was none.
 type conversion struct {
 	from      *classic
+	epoch     int32
 	members   []*subscriber
 	standings map[string]*standing
 }
@@ -34,13 +36,13 @@ func (m *Machine) upgradeOf(g *classic) (*conversion, *kerr.Error) {
 	case len(g.members) > m.options.Consumer.MembersMax:
 		return nil, cannot("the group size exceeds the consumer group maximum size")
 	}
-	c := &conversion{from: g, standings: map[string]*standing{}}
+	c := &conversion{from: g, epoch: max(g.generation, 1), standings: map[string]*standing{}}
 	chosen := g.chosen
 	if chosen == "" {
 		chosen = g.elect() // a group in its first join phase has none
 	}
 	for _, p := range g.members {
-		s, err := m.settledIn(g.generation, p.assigned)
+		s, err := m.settledIn(c.epoch, p.assigned)
 		if err != "" {
 			return nil, cannot(err)
 		}
@@ -119,11 +121,11 @@ func (m *Machine) upgrade(c *conversion) {
 		m.recordMember(g.id, p)
 	}
 	now := m.mustConsumer(g.id)
-	m.recordEpoch(g.id, g.generation, m.topicsHash(now))
+	m.recordEpoch(g.id, c.epoch, m.topicsHash(now))
 	for _, p := range c.members {
 		m.recordTarget(g.id, p.id, planHeld(c.standings[p.id].assigned))
 	}
-	m.recordTargetEpoch(g.id, g.generation, 0)
+	m.recordTargetEpoch(g.id, c.epoch, 0)
 	for _, p := range c.members {
 		m.recordStanding(g.id, p.id, c.standings[p.id])
 		m.extendConsumer(now, p)

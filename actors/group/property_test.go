@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/actors/coordinator"
+	"troupe/cluster/image"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
 )
@@ -55,7 +56,7 @@ func TestAGroupKeepsItsPromisesWhateverItsMembersDo(t *testing.T) {
 
 // crowded runs one crowd, and gives how many generations were assigned.
 func crowded(t *testing.T, chance *rand.Rand) int {
-	c := &crowd{t: t, stage: &stage{t: t, random: &counter{}, now: time.UnixMilli(1_000_000)}, owners: map[int32]map[rune]string{}, tokens: map[coordinator.Token]func(kmsg.Response){}}
+	c := &crowd{t: t, stage: &stage{t: t, metadata: newMetadata(t), random: &counter{}, now: time.UnixMilli(1_000_000)}, owners: map[int32]map[rune]string{}, tokens: map[coordinator.Token]func(kmsg.Response){}}
 	c.load()
 	for i := range 4 {
 		c.members = append(c.members, &participant{name: fmt.Sprint("m", i), generation: -1})
@@ -111,7 +112,7 @@ func (c *crowd) load() {
 	s := c.stage
 	s.machine = New(Options{
 		SessionMin: time.Second, SessionMax: time.Hour, InitialDelay: 3 * time.Second, MembersMax: 10, MetadataMax: 10,
-		Retention: 7 * 24 * time.Hour, RetentionCheck: 24 * time.Hour, Random: s.random,
+		Retention: 7 * 24 * time.Hour, RetentionCheck: 24 * time.Hour, Random: s.random, Consumer: reporterOptions,
 	})
 	s.log = s.log[:s.upTo]
 	s.machine.Committed(s.at(), s.upTo)
@@ -121,6 +122,7 @@ func (c *crowd) load() {
 		}
 	}
 	c.take(s.machine.Loaded(s.at()))
+	c.take(s.machine.Metadata(s.at(), image.Delta{To: s.metadata.current}))
 }
 
 func (c *crowd) ask(body kmsg.Request, version int16, then func(kmsg.Response)) {

@@ -36,8 +36,8 @@ import (
 //	reload                   a new machine loads what is committed
 //	log                      what the log has: the last value of each key
 //
-// Heartbeats of consumer groups have a short form (heartbeat_test.go). Member ids are written "a-1": client a's, the first one drawn. Protocols and assignments are written as text; "sub(t u)"
-// is a consumer's subscription to the topics t and u. Fields with their default are left out of the output.
+// Heartbeats of consumer groups have a short form (heartbeat_test.go). Member ids are written "a-1": client a's, the first one drawn. Protocols and assignments are written as text; "id(t)" is the topic id
+// of t, "sub(t u)" is a consumer's subscription to the topics t and u, "has(t t:0)" one that says what it has, "asg(t:0)" an assignment. Fields with their default are left out of the output.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -351,6 +351,9 @@ var (
 	short = regexp.MustCompile(`"([a-z]+)-(\d+)"`)
 	long  = regexp.MustCompile(`-00000000-0000-4000-8000-0000000000([0-9a-f]{2})`)
 	texts = regexp.MustCompile(`text\(([^)]*)\)`)
+	ids   = regexp.MustCompile(`id\(([^)]*)\)`)
+	asgs  = regexp.MustCompile(`asg\(([^)]*)\)`)
+	hass  = regexp.MustCompile(`has\((\S+) ([^)]*)\)`)
 	subs  = regexp.MustCompile(`sub\(([^)]*)\)`)
 )
 
@@ -366,6 +369,25 @@ func expand(line string) string {
 		return string(text)
 	}
 	line = texts.ReplaceAllStringFunc(line, func(m string) string { return encode([]byte(texts.FindStringSubmatch(m)[1])) })
+	line = ids.ReplaceAllStringFunc(line, func(m string) string {
+		id := idOf(ids.FindStringSubmatch(m)[1])
+		return strings.ReplaceAll(fmt.Sprint(id[:]), " ", ",")
+	})
+	line = asgs.ReplaceAllStringFunc(line, func(m string) string {
+		a := kmsg.NewConsumerMemberAssignment()
+		for _, p := range partitionList(asgs.FindStringSubmatch(m)[1]) {
+			a.Topics = append(a.Topics, kmsg.ConsumerMemberAssignmentTopic{Topic: p.topic, Partitions: []int32{p.number}})
+		}
+		return encode(a.AppendTo(nil))
+	})
+	line = hass.ReplaceAllStringFunc(line, func(m string) string {
+		s := kmsg.NewConsumerMemberMetadata()
+		s.Version, s.Topics = 1, []string{hass.FindStringSubmatch(m)[1]}
+		for _, p := range partitionList(hass.FindStringSubmatch(m)[2]) {
+			s.OwnedPartitions = append(s.OwnedPartitions, kmsg.ConsumerMemberMetadataOwnedPartition{Topic: p.topic, Partitions: []int32{p.number}})
+		}
+		return encode(s.AppendTo(nil))
+	})
 	return subs.ReplaceAllStringFunc(line, func(m string) string {
 		s := kmsg.NewConsumerMemberMetadata()
 		s.Topics = strings.Fields(subs.FindStringSubmatch(m)[1])
@@ -425,8 +447,26 @@ func renderValue(v reflect.Value) string {
 
 func renderBytes(b []byte) string {
 	var s kmsg.ConsumerMemberMetadata
-	if len(b) > 6 && s.ReadFrom(b) == nil {
+	var a kmsg.ConsumerMemberAssignment
+	switch {
+	case len(b) > 6 && a.ReadFrom(b) == nil && len(a.Topics) > 0 && len(a.AppendTo(nil)) == len(b):
+		var list []string
+		for _, t := range a.Topics {
+			list = append(list, fmt.Sprint(t.Topic, t.Partitions))
+		}
+		return fmt.Sprintf("asg(%s)", strings.Join(list, " "))
+	case len(b) > 6 && s.ReadFrom(b) == nil:
 		return fmt.Sprintf("sub(%s)", strings.Join(s.Topics, " "))
 	}
 	return fmt.Sprintf("text(%s)", b)
+}
+
+// partitionList reads "t:0,u:1".
+func partitionList(text string) (list []partition) {
+	for _, each := range strings.Split(text, ",") {
+		topic, number, _ := strings.Cut(each, ":")
+		n, _ := strconv.Atoi(number)
+		list = append(list, partition{topic, int32(n)})
+	}
+	return list
 }
