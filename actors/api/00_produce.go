@@ -225,6 +225,21 @@ func (op *produceOp) AppendTo(dst []byte) []byte {
 	return resp.AppendTo(dst)
 }
 
+// countCodes is part of coded: one a partition.
+func (op *produceOp) countCodes(e *errorCounts) {
+	good := int64(0)
+	for i := range op.parts {
+		if code := op.parts[i].result.Code; code != kerr.None {
+			e.add(code, 1)
+			continue
+		}
+		good++
+	}
+	if good > 0 {
+		e.add(kerr.None, good)
+	}
+}
+
 // name is the topic's name, also where the request named it by id.
 func (op *produceOp) name(p *producePart) string {
 	t := &op.body.Topics[p.topic]

@@ -222,16 +222,27 @@ func (op *fetchOp) give() *Payload {
 	return encodeFetch(op)
 }
 
-// count counts what is answered.
+// count counts what is answered; NONE for the reply as a whole is one more code.
 func (op *fetchOp) count() {
+	e := &op.node.Stats.of(fetchKey).errors
+	good := int64(1)
 	for i := range op.results {
+		if code := op.results[i].code; code == kerr.None {
+			good++
+		} else {
+			e.add(code, 1)
+		}
 		t := op.results[i].part.traffic
 		if t == nil {
 			t = op.node.Stats.Elsewhere()
 		}
 		t.fetched(op.results[i].code, op.results[i].region.Len)
 	}
+	e.add(kerr.None, good)
 }
+
+// fetchKey is the handler's; its own table cannot be asked while it is made.
+const fetchKey = 1
 
 // dropOffline answers for the partitions whose directory failed while their bytes were read from it.
 func (op *fetchOp) dropOffline() {

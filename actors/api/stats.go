@@ -4,11 +4,9 @@ import (
 	"maps"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"troupe/codec/batch"
 	"troupe/codec/kerr"
-	"troupe/internal/histogram"
 )
 
 // Stats counts what the broker's metrics tell of requests and topics (facts/metrics.csv). Its methods are safe for
@@ -29,26 +27,6 @@ const keyMax = 128
 // TopicBudget is how many topics are counted apart: a client that creates topics without end costs the broker and its
 // Prometheus no series without end.
 const TopicBudget = 1000
-
-// RequestStats counts the requests of one API.
-type RequestStats struct {
-	ByVersion [32]atomic.Int64
-	Times     histogram.Histogram // from the arrival of the request to the end of writing the reply
-}
-
-// Observe counts an answered request.
-func (s *Stats) Observe(h *Handler, version int16, took time.Duration) {
-	r := s.requests[h.Key].Load()
-	if r == nil {
-		s.requests[h.Key].CompareAndSwap(nil, &RequestStats{})
-		r = s.requests[h.Key].Load()
-	}
-	r.ByVersion[version&31].Add(1)
-	r.Times.Observe(took)
-}
-
-// Requests gives the counters of an API, nil before its first request.
-func (s *Stats) Requests(key int16) *RequestStats { return s.requests[key].Load() }
 
 // Traffic counts what clients moved into and out of a topic. All counters only grow.
 type Traffic struct {

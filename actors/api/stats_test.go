@@ -2,8 +2,11 @@ package api
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/codec/batch"
 	"troupe/codec/kerr"
@@ -78,12 +81,80 @@ func TestCountingDoesNotAllocate(t *testing.T) {
 	var s Stats
 	name := "orders"
 	s.Topic(name)
-	s.Observe(produce, 9, time.Millisecond)
+	served := &Served{Handler: produce, Version: 9, Total: time.Millisecond, Stages: [stages]time.Duration{Local: 1000, Send: 1000}}
+	op := &produceOp{}
+	op.parts = op.one[:]
+	served.Reply = op
+	found := &Served{Handler: offsetCommit, Version: 9, Reply: committedReply()}
+	s.Observe(served)
+	s.Observe(found)
 	per := testing.AllocsPerRun(100, func() {
 		s.Topic(name).fetched(kerr.None, 100)
-		s.Observe(produce, 9, time.Millisecond)
+		s.Observe(served)
+		s.Observe(found)
 	})
 	if per != 0 {
 		t.Errorf("%v allocations a request", per)
+	}
+}
+
+// committedReply has two good partitions and a bad one.
+func committedReply() *kmsg.OffsetCommitResponse {
+	resp := kmsg.NewPtrOffsetCommitResponse()
+	resp.Version = 9
+	bad := int16(kerr.UnknownTopicOrPartition)
+	resp.Topics = []kmsg.OffsetCommitResponseTopic{
+		{Partitions: []kmsg.OffsetCommitResponseTopicPartition{{ErrorCode: 0}, {ErrorCode: bad}}},
+		{Partitions: []kmsg.OffsetCommitResponseTopicPartition{{ErrorCode: 0}}},
+	}
+	return resp
+}
+
+func TestEachCodeOfAReplyIsCounted(t *testing.T) {
+	fetched := kmsg.NewPtrOffsetFetchResponse()
+	fetched.Groups = []kmsg.OffsetFetchResponseGroup{
+		{ErrorCode: int16(kerr.NotCoordinator)},
+		{Topics: []kmsg.OffsetFetchResponseGroupTopic{{Partitions: []kmsg.OffsetFetchResponseGroupTopicPartition{{}, {}}}}},
+	}
+	joined := kmsg.NewPtrJoinGroupResponse()
+	joined.ErrorCode = int16(kerr.MemberIDRequired)
+	produced := &produceOp{parts: make([]producePart, 5)}
+	produced.parts[1].result.Code, produced.parts[4].result.Code = kerr.NotLeaderOrFollower, kerr.UnknownServerError
+	for _, c := range []struct {
+		handler *Handler
+		version int16
+		reply   Body
+		want    map[kerr.Code]int64
+	}{
+		{offsetCommit, 9, committedReply(), map[kerr.Code]int64{kerr.None: 2, kerr.UnknownTopicOrPartition: 1}},
+		{offsetFetch, 9, fetched, map[kerr.Code]int64{kerr.NotCoordinator: 1, kerr.None: 3}},
+		{joinGroup, 9, joined, map[kerr.Code]int64{kerr.MemberIDRequired: 1}},
+		{apiVersions, 3, kmsg.NewPtrApiVersionsResponse(), map[kerr.Code]int64{kerr.None: 1}},
+		{findCoordinator, 4, &kmsg.FindCoordinatorResponse{Coordinators: make([]kmsg.FindCoordinatorResponseCoordinator, 3)}, map[kerr.Code]int64{kerr.None: 3}},
+		{findCoordinator, 3, &kmsg.FindCoordinatorResponse{ErrorCode: 15}, map[kerr.Code]int64{kerr.CoordinatorNotAvailable: 1}},
+		{produce, 9, produced, map[kerr.Code]int64{kerr.None: 3, kerr.NotLeaderOrFollower: 1, kerr.UnknownServerError: 1}},
+		{heartbeat, 4, &kmsg.HeartbeatResponse{ErrorCode: 9999}, map[kerr.Code]int64{kerr.UnknownServerError: 1}},
+	} {
+		var s Stats
+		s.Observe(&Served{Handler: c.handler, Version: c.version, Reply: c.reply})
+		if got := s.Requests(c.handler.Key).Errors(); !maps.Equal(got, c.want) {
+			t.Errorf("%s version %d: %v, want %v", c.handler.Name, c.version, got, c.want)
+		}
+	}
+}
+
+func TestEveryRequestHasATimeInEveryStage(t *testing.T) {
+	var s Stats
+	for i := range time.Duration(10) {
+		s.Observe(&Served{Handler: produce, Total: time.Second, Stages: [stages]time.Duration{Queue: 0, Local: i * time.Millisecond}})
+	}
+	r := s.Requests(produce.Key)
+	all := r.Times.Read()
+	queue, local := r.Stage(Queue, &all), r.Stage(Local, &all)
+	if queue.Count != 10 || queue.Sum != 0 || queue.Quantile(1) > 8*time.Microsecond {
+		t.Errorf("queue: %d in %v", queue.Count, queue.Sum)
+	}
+	if local.Count != 10 || local.Sum != 45*time.Millisecond {
+		t.Errorf("local: %d in %v, want 10 in 45ms", local.Count, local.Sum)
 	}
 }

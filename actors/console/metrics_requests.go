@@ -1,13 +1,34 @@
 package console
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"troupe/actors/api"
+)
 
 var (
 	requestsTotal = desc("kafka_network_requestmetrics_requests_total", "Requests answered, by API and version.", "request", "version")
 	totalTimeMs   = desc("kafka_network_requestmetrics_totaltimems",
 		"Time from the arrival of a request to its written reply, in milliseconds; quantiles of the last minute or two.", "request")
 	requestSeconds = desc("troupe_request_seconds", "Time from the arrival of a request to its written reply.", "request")
+	errorsTotal    = desc("kafka_network_requestmetrics_errors_total",
+		"Error codes answered, by API; NONE too. A reply may have many, one a partition in most.", "request", "error")
 )
+
+func stageMetric(name, help string) *prometheus.Desc {
+	return desc("kafka_network_requestmetrics_"+name, help+", in milliseconds; quantiles of the last minute or two.", "request")
+}
+
+// stageTimes add up to the total time.
+var stageTimes = map[api.Stage]*prometheus.Desc{
+	api.Queue:      stageMetric("requestqueuetimems", "Wait for credits and for earlier requests of the connection"),
+	api.Local:      stageMetric("localtimems", "Work of this broker"),
+	api.Remote:     stageMetric("remotetimems", "Wait for others: records, members of a group, the controller"),
+	api.ReplyQueue: stageMetric("responsequeuetimems", "Wait for the replies to earlier requests of the connection"),
+	api.Send:       stageMetric("responsesendtimems", "Encoding and writing"),
+}
 
 // collectRequests tells of each API that was asked for. A fetch counts as FetchConsumer beside Fetch, as in Kafka: sums
 // over all requests count it twice there too. Times are not split by version, which would be a histogram for each.
@@ -24,6 +45,16 @@ func (s *Server) collectRequests(e emitter) {
 				}
 			}
 			e.millis(totalTimeMs, &r.all, &r.recent, name)
+			for code, n := range r.stats.Errors() {
+				e.counter(errorsTotal, float64(n), name, code.Name())
+			}
+		}
+		for stage, d := range stageTimes {
+			all := r.stats.Stage(stage, &r.all)
+			recent := s.times.recentStage(r.handler.Key, stage, all)
+			for _, name := range names {
+				e.millis(d, &all, &recent, name)
+			}
 		}
 		e.seconds(requestSeconds, &r.all, r.handler.Name)
 	}

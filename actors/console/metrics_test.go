@@ -73,6 +73,9 @@ func TestMetricsCountWhatClientsDid(t *testing.T) {
 		`kafka_log_logmanager_offlinelogdirectorycount`:                              0,
 		`kafka_network_requestmetrics_totaltimems_count{request="Produce"}`:          4,
 		`troupe_request_seconds_count{request="Produce"}`:                            4,
+		`kafka_network_requestmetrics_localtimems_count{request="Produce"}`:          4,
+		`kafka_network_requestmetrics_remotetimems_sum{request="Produce"}`:           0,
+		`kafka_network_requestmetrics_errors_total{error="NONE",request="Produce"}`:  4,
 		`troupe_actors{kind="replica"}`:                                              2,
 		`troupe_actor_restarts_total{kind="replica"}`:                                0,
 	} {

@@ -25,17 +25,23 @@ func (w *window) recent(c histogram.Counts, now time.Time) histogram.Counts {
 	return c.Since(w.older)
 }
 
-// times holds a window for each API, and one for fsyncs. Scrapes and the page share them.
+// times holds a window for each API, for each of its stages, and one for fsyncs. Scrapes and the page share them.
 type times struct {
 	node *api.Node
 
 	mu       sync.Mutex
 	requests map[int16]*window
+	stages   map[stageOf]*window // of APIs that were asked for
 	flushes  window
 }
 
+type stageOf struct {
+	key   int16
+	stage api.Stage
+}
+
 func newTimes(n *api.Node) *times {
-	t := &times{node: n, requests: make(map[int16]*window), flushes: window{turned: n.Clock.Now()}}
+	t := &times{node: n, requests: make(map[int16]*window), stages: make(map[stageOf]*window), flushes: window{turned: n.Clock.Now()}}
 	for _, h := range n.APIs {
 		t.requests[h.Key] = &window{turned: n.Clock.Now()}
 	}
@@ -71,4 +77,16 @@ func (t *times) read() []requestTime {
 		out = append(out, requestTime{h, stats, all, t.requests[h.Key].recent(all, now)})
 	}
 	return out
+}
+
+// recentStage gives what came lately of a stage. A window that is made now reaches back to the start of the broker.
+func (t *times) recentStage(key int16, stage api.Stage, all histogram.Counts) histogram.Counts {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := t.stages[stageOf{key, stage}]
+	if w == nil {
+		w = &window{turned: t.node.Clock.Now()}
+		t.stages[stageOf{key, stage}] = w
+	}
+	return w.recent(all, t.node.Clock.Now())
 }

@@ -57,17 +57,20 @@ func newConn(d *Deps, nc net.Conn, client *api.Client) *conn {
 }
 
 // touch keeps the connection from being closed as idle (connections.max.idle.ms).
-func (c *conn) touch() { c.active.Store(int64(c.deps.age(c.deps.Node.Clock.Now()))) }
+func (c *conn) touch() { c.touchAt(c.deps.Node.Clock.Now()) }
+
+func (c *conn) touchAt(now time.Time) { c.active.Store(int64(c.deps.age(now))) }
 
 // complete takes a request's outcome and wakes the writer when it is that request's turn. A second outcome is dropped.
 func (c *conn) complete(p *pending, set func()) {
+	now := c.deps.Node.Clock.Now()
 	c.mu.Lock()
 	if p.state != working {
 		c.mu.Unlock()
 		return
 	}
 	set()
-	p.stampAnswered()
+	p.answered = now.Sub(p.received)
 	closed, first := c.closed, c.head < len(c.queue) && c.queue[c.head] == p
 	c.mu.Unlock()
 	if closed {
@@ -158,15 +161,16 @@ func (c *conn) readRequests() error {
 		if err != nil {
 			return err
 		}
-		c.touch()
-		if err := c.request(ch, body); err != nil {
+		now := c.deps.Node.Clock.Now()
+		c.touchAt(now)
+		if err := c.request(ch, body, now); err != nil {
 			return err
 		}
 	}
 }
 
 // request takes one frame through header, credits, order and decoding to its handler.
-func (c *conn) request(ch *chunk, b []byte) error {
+func (c *conn) request(ch *chunk, b []byte, now time.Time) error {
 	h, body, err := frame.ParseRequestHeader(b)
 	if err != nil {
 		ch.release()
@@ -179,10 +183,10 @@ func (c *conn) request(ch *chunk, b []byte) error {
 	}
 	p := &pending{
 		conn: c, handler: handler, version: h.Version, correlation: h.CorrelationID,
-		received: c.deps.Node.Clock.Now(), size: int64(len(b)), chunk: ch,
+		received: now, size: int64(len(b)), chunk: ch,
 	}
 	// Credits come before decoding, which takes several times the frame's memory.
-	if err := c.acquire(p.size); err != nil {
+	if err := c.acquire(p); err != nil {
 		ch.release()
 		return err
 	}
@@ -196,6 +200,9 @@ func (c *conn) request(ch *chunk, b []byte) error {
 		c.letGo(p)
 		return err
 	}
+	if p.stalled {
+		p.waited = c.deps.Node.Clock.Now().Sub(p.received)
+	}
 	p.span.Admitted(p.received)
 	c.deps.Node.Handle(req)
 	c.handling = nil
@@ -203,15 +210,23 @@ func (c *conn) request(ch *chunk, b []byte) error {
 }
 
 // acquire takes credits of the connection, then of the broker; both wait while too much is unanswered.
-func (c *conn) acquire(n int64) error {
-	if err := c.credits.Acquire(c.deps.Context, n); err != nil {
+func (c *conn) acquire(p *pending) error {
+	if err := c.acquireOf(c.credits, p); err != nil {
 		return err
 	}
-	if err := c.deps.Credits.Acquire(c.deps.Context, n); err != nil {
-		c.credits.Release(n)
+	if err := c.acquireOf(c.deps.Credits, p); err != nil {
+		c.credits.Release(p.size)
 		return err
 	}
 	return nil
+}
+
+func (c *conn) acquireOf(from *kit.Credits, p *pending) error {
+	if from.TryAcquire(p.size) {
+		return nil
+	}
+	p.stalled = true
+	return from.Acquire(c.deps.Context, p.size)
 }
 
 // admit waits until no earlier request stands in p's way and puts p in the queue; false when the connection is gone.
@@ -219,6 +234,7 @@ func (c *conn) admit(p *pending) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for !c.closed && c.mustWait(p) {
+		p.stalled = true
 		c.answered.Wait()
 	}
 	if c.closed {

@@ -30,7 +30,7 @@ const patience = 20 * time.Second
 // world is a listener with a node that has no topics. Requests are put into a connection by hand, so that a test says
 // when each is answered.
 type world struct {
-	t     *testing.T
+	t     testing.TB
 	clock *clock.Manual
 	deps  *Deps
 	addr  string
@@ -40,7 +40,7 @@ type noTopics struct{ image *image.Image }
 
 func (n noTopics) Image() *image.Image { return n.image }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -58,7 +58,7 @@ func newWorld(t *testing.T) *world {
 		Log: log, Trace: trace.New(trace.Options{Clock: w.clock}), Context: ctx, Credits: kit.NewCredits(1 << 20),
 		ConnectionBytes: 1 << 20, RequestMax: 1 << 20, IdleMax: time.Minute, SendBuffer: 4096, ReceiveBuffer: -1,
 		Limits:      func() *configs.Socket { return &configs.Socket{ConnectionsMax: 100, PerAddressMax: 100} },
-		Descriptors: vfs.NewDescriptors(10_000), Observe: func(*api.Handler, int16, time.Duration) {},
+		Descriptors: vfs.NewDescriptors(10_000), Observe: func(*api.Served) {},
 	}
 	actor := &Actor{Deps: w.deps, Name: "PLAINTEXT", Socket: socket}
 	system.Spawn("listener", kit.Props{Kind: "listener", New: func() kit.Behavior { return actor }})
@@ -130,7 +130,7 @@ const requestSize = 100
 // take admits a request as the reader would; false when the connection is gone.
 func (c *conn) take(h *api.Handler, correlation int32) (*pending, bool) {
 	p := &pending{conn: c, handler: h, correlation: correlation, size: requestSize, received: c.deps.Node.Clock.Now()}
-	if c.acquire(p.size) != nil {
+	if c.acquire(p) != nil {
 		return nil, false
 	}
 	if !c.admit(p) {

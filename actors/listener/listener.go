@@ -35,8 +35,8 @@ type Deps struct {
 	ReceiveBuffer   int
 	Limits          func() *configs.Socket // as they are now: they may change while the broker runs
 	Descriptors     *vfs.Descriptors
-	// Observe is told of every answered request.
-	Observe func(h *api.Handler, version int16, took time.Duration)
+	// Observe is told of every answered request; it does not keep what it is given.
+	Observe func(*api.Served)
 
 	ids     atomic.Uint64
 	mu      sync.Mutex

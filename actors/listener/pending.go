@@ -30,8 +30,12 @@ type pending struct {
 	later  api.Deferred
 	reason string // of a hangup
 
-	// Of a traced request: when its outcome came, and when the writer took it up.
-	answered, takenUp time.Time
+	// stalled tells that something stood in the way of the handler; waited is the time from the arrival until nothing did.
+	stalled bool
+	waited  time.Duration
+	// answered is when the outcome came; takenUp when the writer began to make the reply, or to poll for it, 0 before that;
+	// sending when the reply was there. They count from received, which takes a third of the room of times.
+	answered, takenUp, sending time.Duration
 }
 
 type state uint8
@@ -63,18 +67,30 @@ func (p *pending) Hangup(reason string) {
 // KeepBytes is part of api.Slot.
 func (p *pending) KeepBytes() { p.keepBytes.Store(true) }
 
-// stampAnswered and stampTakenUp note times for the span of the reply, which tells how long it waited for those before
-// it, or for what a long poll waits for.
-func (p *pending) stampAnswered() {
-	if p.span.Context().Traced() {
-		p.answered = p.conn.deps.Node.Clock.Now()
+// takeUp notes that the writer came to the request. Several replies that are made in a row share a moment, which may be
+// before one of them was answered.
+func (p *pending) takeUp(now time.Time) {
+	p.sending = max(now.Sub(p.received), p.answered, 1)
+	if p.takenUp == 0 {
+		p.takenUp = p.sending
 	}
 }
 
-func (p *pending) stampTakenUp() {
-	if p.span.Context().Traced() {
-		p.takenUp = p.conn.deps.Node.Clock.Now()
+// served tells how long the stages of an answered request were.
+func (p *pending) served(s *api.Served, now time.Time) {
+	*s = api.Served{Handler: p.handler, Version: p.version, Reply: p.reply, Total: now.Sub(p.received)}
+	if p.takenUp == 0 { // nothing was to be sent
+		p.takenUp, p.sending = p.answered, p.answered
 	}
+	work := api.Local
+	if p.handler.Waits() {
+		work = api.Remote
+	}
+	s.Stages[api.Queue] = p.waited
+	s.Stages[work] = p.answered - p.waited
+	s.Stages[api.ReplyQueue] = p.takenUp - p.answered
+	s.Stages[api.Remote] += p.sending - p.takenUp
+	s.Stages[api.Send] = s.Total - p.sending
 }
 
 // orderKeys gives the request's ordering keys, sorted.

@@ -95,6 +95,9 @@ type writer struct {
 	out   *[]byte
 	sent  []*pending // encoded in out, not written yet
 	timer *time.Timer
+	// gathering is when the first reply in out began to be made.
+	gathering time.Time
+	served    api.Served // the room of one
 	// current is the head of the queue while its reply is made: teardown leaves it to the writer.
 	current *pending
 }
@@ -124,7 +127,7 @@ func (w *writer) answer(p *pending) bool {
 		c.teardown()
 		return false
 	case ready:
-		w.begin(p)
+		w.begin(p, w.moment())
 		at := len(*w.out)
 		*w.out = p.reply.AppendTo(w.head(p))
 		frame.End(*w.out, at, 0)
@@ -138,7 +141,11 @@ func (w *writer) answer(p *pending) bool {
 // poll asks a long poll for its reply; when there is none yet it waits for a wake or the deadline.
 func (w *writer) poll(p *pending) bool {
 	c := w.conn
-	left := p.later.Deadline().Sub(c.deps.Node.Clock.Now())
+	now := c.deps.Node.Clock.Now()
+	if p.takenUp == 0 {
+		p.takeUp(now)
+	}
+	left := p.later.Deadline().Sub(now)
 	// A stop does not wait for long polls: they give what they have.
 	if c.isDraining() {
 		left = 0
@@ -180,7 +187,7 @@ func (w *writer) payload(p *pending, pl *api.Payload) bool {
 	w.conn.credits.Charge(n) // the regions are pinned until they are sent
 	defer w.conn.credits.Release(n)
 	defer pl.Sent()
-	w.begin(p)
+	w.begin(p, w.conn.deps.Node.Clock.Now())
 	at := len(*w.out)
 	*w.out = w.head(p)
 	frame.End(*w.out, at, int(n))
@@ -223,11 +230,19 @@ func (w *writer) head(p *pending) []byte {
 }
 
 // begin takes a buffer only when there is something to encode: idle connections hold none.
-func (w *writer) begin(p *pending) {
-	p.stampTakenUp()
+func (w *writer) begin(p *pending, now time.Time) {
+	p.takeUp(now)
 	if w.out == nil {
 		w.out = outBuffers.Get().(*[]byte)
 	}
+}
+
+// moment is when the replies began to be made that are not written yet: the clock is asked once for all of them.
+func (w *writer) moment() time.Time {
+	if w.gathering.IsZero() {
+		w.gathering = w.conn.deps.Node.Clock.Now()
+	}
+	return w.gathering
 }
 
 func (w *writer) bytes() []byte {
@@ -241,16 +256,14 @@ func (w *writer) bytes() []byte {
 func (w *writer) flush() bool {
 	c := w.conn
 	var err error
-	if len(w.bytes()) > 0 {
+	wrote := len(w.bytes()) > 0
+	if wrote {
 		_, err = c.net.Write(*w.out)
 		*w.out = (*w.out)[:0]
-		c.touch()
 	}
-	for i, p := range w.sent {
-		c.finished(p)
-		w.sent[i] = nil
+	if wrote || len(w.sent) > 0 {
+		w.finished(c.deps.Node.Clock.Now(), wrote)
 	}
-	w.sent = w.sent[:0]
 	if err != nil {
 		c.fail(err)
 		return false
@@ -266,11 +279,20 @@ func (w *writer) flush() bool {
 	return true
 }
 
-// finished ends a request whose reply has left.
-func (c *conn) finished(p *pending) {
-	p.span.Part("reply", p.answered, p.takenUp)
-	c.letGo(p)
-	c.deps.Observe(p.handler, p.version, c.deps.Node.Clock.Now().Sub(p.received))
+// finished ends the requests whose replies have left.
+func (w *writer) finished(now time.Time, wrote bool) {
+	c := w.conn
+	if wrote {
+		c.touchAt(now)
+	}
+	for i, p := range w.sent {
+		p.served(&w.served, now)
+		p.span.Part("reply", p.received.Add(p.answered), p.received.Add(p.sending))
+		c.letGo(p)
+		c.deps.Observe(&w.served)
+		w.sent[i] = nil
+	}
+	w.sent, w.served, w.gathering = w.sent[:0], api.Served{}, time.Time{}
 }
 
 func (c *conn) fail(err error) {

@@ -1,0 +1,95 @@
+package console_test
+
+import (
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/codec/kerr"
+)
+
+// listOffsets asks for partitions of a topic, one of which may not be there.
+func listOffsets(topic string, partitions ...int32) *kmsg.ListOffsetsRequest {
+	req := kmsg.NewPtrListOffsetsRequest()
+	t := kmsg.NewListOffsetsRequestTopic()
+	t.Topic = topic
+	for _, n := range partitions {
+		p := kmsg.NewListOffsetsRequestTopicPartition()
+		p.Partition, p.Timestamp = n, -1
+		t.Partitions = append(t.Partitions, p)
+	}
+	req.Topics = append(req.Topics, t)
+	return req
+}
+
+func TestErrorsAreCountedByWhatWasAnswered(t *testing.T) {
+	n := startNode(t)
+	n.create("orders", 2)
+	for range 3 { // the client shards requests by what it knows of leaders, so it is asked for one broker
+		resp, err := n.client.Broker(1).Request(n.context(), listOffsets("orders", 0, 1, 7))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code := resp.(*kmsg.ListOffsetsResponse).Topics[0].Partitions[2].ErrorCode; kerr.Code(code) != kerr.UnknownTopicOrPartition {
+			t.Fatalf("partition 7 is answered with %s", kerr.Code(code).Name())
+		}
+	}
+	m := n.metrics()
+	for series, want := range map[string]float64{
+		`kafka_network_requestmetrics_errors_total{error="NONE",request="ListOffsets"}`:                       6,
+		`kafka_network_requestmetrics_errors_total{error="UNKNOWN_TOPIC_OR_PARTITION",request="ListOffsets"}`: 3,
+		`kafka_network_requestmetrics_totaltimems_count{request="ListOffsets"}`:                               3,
+	} {
+		if got := m[series]; got != want {
+			t.Errorf("%s is %v, want %v", series, got, want)
+		}
+	}
+}
+
+func TestTheStagesOfARequestAddUpToItsTime(t *testing.T) {
+	n := startNode(t)
+	n.create("orders", 1)
+	n.produce("orders", 0, "a", "b", "c")
+	req := kmsg.NewPtrFetchRequest() // of an empty range: it waits for all of its time
+	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = 100, 1, 1<<20
+	req.Version = 12
+	topic := kmsg.NewFetchRequestTopic()
+	topic.Topic = "orders"
+	part := kmsg.NewFetchRequestTopicPartition()
+	part.FetchOffset, part.PartitionMaxBytes = 3, 1<<20
+	topic.Partitions = append(topic.Partitions, part)
+	req.Topics = append(req.Topics, topic)
+	if _, err := n.client.Broker(1).Request(n.context(), &pinned{req}); err != nil {
+		t.Fatal(err)
+	}
+	var m samples
+	n.eventually("the fetch is counted", func() bool {
+		m = n.metrics()
+		return m[`kafka_network_requestmetrics_totaltimems_count{request="Fetch"}`] == 1
+	})
+	for _, api := range []string{"Produce", "Fetch"} {
+		of := func(stage, part string) float64 {
+			return m["kafka_network_requestmetrics_"+stage+part+`{request="`+api+`"}`]
+		}
+		sum := 0.0
+		for _, stage := range []string{"requestqueuetimems", "localtimems", "remotetimems", "responsequeuetimems", "responsesendtimems"} {
+			sum += of(stage, "_sum")
+			if got, want := of(stage, "_count"), of("totaltimems", "_count"); got != want {
+				t.Errorf("%s: %s has %v requests, of %v", api, stage, got, want)
+			}
+		}
+		// Each of the sums is cut to whole microseconds.
+		if total := of("totaltimems", "_sum"); sum > total+0.01 || sum < total-0.01 {
+			t.Errorf("%s: the stages take %v ms, the requests %v", api, sum, total)
+		}
+	}
+	if wait := m[`kafka_network_requestmetrics_remotetimems_sum{request="Fetch"}`]; wait < 90 {
+		t.Errorf("a fetch that finds nothing in 100 ms has waited for %v ms", wait)
+	}
+}
+
+// pinned is a request that is sent in the version it has.
+type pinned struct{ *kmsg.FetchRequest }
+
+// SetVersion is part of kmsg.Request.
+func (*pinned) SetVersion(int16) {}
