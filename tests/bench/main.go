@@ -26,6 +26,8 @@ var scenarios = []struct {
 	{"start", start},
 	{"connections", connections},
 	{"sessions", sessions},
+	{"groups", groups},
+	{"compaction", compaction},
 	{"restart", restart},
 	{"tracing", tracing},
 }
@@ -40,11 +42,21 @@ type size struct {
 	topics   int           // of 100 partitions, at the restart
 	idlers   int           // connections that send nothing
 	sessions int           // fetch sessions of 1,000 partitions
+	members  int           // of one group
+	groups   int           // of three members, and with 100 committed offsets each
+	commits  int           // of one group
+	keyed    int           // bytes to compact
 }
 
 var (
-	whole = size{load: 10 * time.Second, rounds: 3, latency: 5, idle: 30 * time.Second, restart: 20, topics: 50, idlers: 10_000, sessions: 100}
-	brief = size{load: 3 * time.Second, rounds: 1, latency: 1, idle: 10 * time.Second, restart: 2, topics: 5, idlers: 2_000, sessions: 20}
+	whole = size{
+		load: 10 * time.Second, rounds: 3, latency: 5, idle: 30 * time.Second, restart: 20, topics: 50, idlers: 10_000, sessions: 100,
+		members: 1000, groups: 10_000, commits: 10_000_000, keyed: 1 << 30,
+	}
+	brief = size{
+		load: 3 * time.Second, rounds: 1, latency: 1, idle: 10 * time.Second, restart: 2, topics: 5, idlers: 2_000, sessions: 20,
+		members: 200, groups: 2_000, commits: 500_000, keyed: 256 << 20,
+	}
 )
 
 // bench is one run.
