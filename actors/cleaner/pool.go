@@ -11,6 +11,11 @@ import (
 
 // Pool is what the cleaners of a broker share: how many logs are cleaned at once, with how much memory, and how fast. It
 // is safe for concurrent use, and lanes wait in it.
+//
+// It is a lock and no actor, since its callers are lanes in the middle of a run: they block on disks anyway, and receive no
+// message before the run is over. A turn is taken once a buffer (256 KiB by default), which takes a disk some 100 µs; the
+// lock is held for a few sums. Measured on two busy cores with eight lanes that do nothing else (pool_bench_test.go): 0.1 to
+// 0.7 µs a turn by the lock, 0.6 to 1.1 µs by a message to an actor and its answer, for which the lane would have to wait.
 type Pool struct {
 	clock  clock.Clock
 	config func() configs.Cleaner
