@@ -8,16 +8,27 @@ import (
 // Deadlines keeps one deadline a key. Moving one later, which each heartbeat does, costs a map access: the heap keeps
 // the earlier time, finds out when it comes, and sorts the key in anew.
 type Deadlines[K comparable] struct {
-	wanted map[K]*deadline
+	wanted map[K]*Deadline
 	queue  deadlineHeap[K]
 	count  uint64
 }
 
-type deadline struct {
+// Deadline is a key's, as long as it has one: whoever keeps it moves it later without a look at the map.
+type Deadline struct {
 	at time.Time
 	// queued is the time under which the key stands in the heap; an entry with another time is void.
 	queued time.Time
 	order  uint64
+	over   bool // cancelled or taken: a key that is set again has another one
+}
+
+// Postpone moves the deadline later. False means that it is over, or would come earlier: it has to be set anew.
+func (w *Deadline) Postpone(at time.Time) bool {
+	if w == nil || w.over || at.Before(w.queued) {
+		return false
+	}
+	w.at = at
+	return true
 }
 
 type deadlineEntry[K comparable] struct {
@@ -28,31 +39,37 @@ type deadlineEntry[K comparable] struct {
 
 // NewDeadlines gives an empty set.
 func NewDeadlines[K comparable]() *Deadlines[K] {
-	return &Deadlines[K]{wanted: map[K]*deadline{}}
+	return &Deadlines[K]{wanted: map[K]*Deadline{}}
 }
 
 // Set gives a key its only deadline.
-func (d *Deadlines[K]) Set(k K, at time.Time) {
+func (d *Deadlines[K]) Set(k K, at time.Time) *Deadline {
 	w := d.wanted[k]
+	if w.Postpone(at) {
+		return w
+	}
 	if w == nil {
-		w = &deadline{}
+		w = &Deadline{}
 		d.wanted[k] = w
-	} else if !at.Before(w.queued) {
-		w.at = at
-		return
 	}
 	w.at = at
 	d.push(k, w)
+	return w
 }
 
-func (d *Deadlines[K]) push(k K, w *deadline) {
+func (d *Deadlines[K]) push(k K, w *Deadline) {
 	d.count++
 	w.queued, w.order = w.at, d.count
 	heap.Push(&d.queue, deadlineEntry[K]{w.at, w.order, k})
 }
 
 // Cancel takes a key's deadline away.
-func (d *Deadlines[K]) Cancel(k K) { delete(d.wanted, k) }
+func (d *Deadlines[K]) Cancel(k K) {
+	if w := d.wanted[k]; w != nil {
+		w.over = true
+		delete(d.wanted, k)
+	}
+}
 
 // Pending tells whether a key has a deadline.
 func (d *Deadlines[K]) Pending(k K) bool { return d.wanted[k] != nil }
@@ -79,10 +96,12 @@ func (d *Deadlines[K]) Take(now time.Time) (key K, ok bool) {
 		if !d.valid(e) {
 			continue
 		}
-		if w := d.wanted[e.key]; w.at.After(now) {
+		w := d.wanted[e.key]
+		if w.at.After(now) {
 			d.push(e.key, w)
 			continue
 		}
+		w.over = true
 		delete(d.wanted, e.key)
 		return e.key, true
 	}

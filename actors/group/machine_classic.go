@@ -73,6 +73,7 @@ type member struct {
 	joining, syncing *waiter
 	// fresh members have not got their first answer: they can not send heartbeats while they wait.
 	fresh bool
+	ends  *coordinator.Deadline // of the session, once it has been extended
 }
 
 func (m *Machine) newClassic(c *core) *classic {

@@ -11,11 +11,12 @@ import (
 // Errors: 22 ILLEGAL_GENERATION, 25 UNKNOWN_MEMBER_ID, 27 REBALANCE_IN_PROGRESS, which extends the session too, 82
 // FENCED_INSTANCE_ID.
 func (m *Machine) heartbeat(w *waiter, r *kmsg.HeartbeatRequest) {
-	if g, is := m.consumerGroup(r.Group); is {
+	found, _ := m.groups.Get(r.Group)
+	if g, is := found.(*consumer); is {
 		m.heartbeatConsumer(w, g, r)
 		return
 	}
-	g, there := m.classicGroup(r.Group)
+	g, there := found.(*classic)
 	if !there {
 		m.refuse(w, kerr.UnknownMemberID)
 		return

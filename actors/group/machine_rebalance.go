@@ -180,9 +180,11 @@ func (m *Machine) drop(g *classic, p *member) {
 	g.remove(p)
 }
 
-// extend begins a member's session anew.
+// extend begins a member's session anew, which is most of what a coordinator does.
 func (m *Machine) extend(g *classic, p *member) {
-	m.timers.Set(timer{sessionTimer, g.id, p.id}, m.now.Add(p.session))
+	if end := m.now.Add(p.session); !p.ends.Postpone(end) {
+		p.ends = m.timers.Set(timer{sessionTimer, g.id, p.id}, end)
+	}
 }
 
 // subscriptions reads what the members of a consumer group subscribe to; nil when that cannot be told.
