@@ -94,7 +94,7 @@ func newMachine(d Deps, kraftVersion int16) *controller.Machine {
 		NodeID: d.Config.NodeID, ClusterID: d.ClusterID, Random: rand.Reader, Rules: d.Rules,
 		Partitions: d.Config.Topics.Partitions, ReplicationFactor: int16(d.Config.Topics.ReplicationFactor),
 		SessionTimeout: d.Config.Membership.SessionTimeout, DeleteTopics: d.Config.Topics.Deletable,
-		Features: SupportedFeatures, Initial: d.Initial, KRaftVersion: kraftVersion,
+		Features: SupportedFeatures, Levels: newClusterLevels, Initial: d.Initial, KRaftVersion: kraftVersion,
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/cluster/controller"
+	"troupe/cluster/image"
 	"troupe/cluster/record"
 	"troupe/codec/kerr"
 )
@@ -34,6 +35,10 @@ var SupportedFeatures = []record.FeatureRange{
 	{Name: "streams.version"},
 	{Name: "transaction.version"},
 }
+
+// newClusterLevels are the levels that Kafka 4.3 switches on in a new cluster, as far as they are supported. A cluster that is
+// older keeps its levels until somebody raises them (features upgrade).
+var newClusterLevels = map[string]int16{image.ELRVersionFeature: 1, image.GroupVersionFeature: 1}
 
 // CheckTopicName judges the name of a new topic.
 func CheckTopicName(name string) error { return controller.CheckTopicName(name) }

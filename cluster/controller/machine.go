@@ -74,6 +74,8 @@ type Options struct {
 	DeleteTopics bool
 	// Initial is the configuration of all brokers that a new cluster begins with (configs.Layers.Initial).
 	Initial map[string]string
+	// Levels are the levels that a new cluster begins with, of features beside metadata.version; of others it is 0.
+	Levels map[string]int16
 	// Features is what this node can run of each feature beside metadata.version.
 	Features []record.FeatureRange
 }

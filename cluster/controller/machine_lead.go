@@ -49,12 +49,13 @@ func reopened(i *image.Image) *image.Editor {
 	return e
 }
 
-// bootstrap is the first records of a new cluster: the features that Kafka 4.3 switches on, less those that need the
-// coordinators. A feature without a record is finalized at 0.
+// bootstrap is the first records of a new cluster. A feature without a record is finalized at 0.
 func (m *Machine) bootstrap() []record.Record {
 	records := []record.Record{
 		&record.FeatureLevel{Name: image.MetadataVersionFeature, Level: int16(record.LatestMetadataVersion)},
-		&record.FeatureLevel{Name: image.ELRVersionFeature, Level: 1},
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.options.Levels)) {
+		records = append(records, &record.FeatureLevel{Name: name, Level: m.options.Levels[name]})
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.options.Initial)) {
 		value := m.options.Initial[key]

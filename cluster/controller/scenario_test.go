@@ -93,7 +93,7 @@ func newStage(t *testing.T) *stage {
 		NodeID: 1, ClusterID: "cluster", Random: &counter{}, Rules: s.rules, Partitions: 1, ReplicationFactor: 1,
 		SessionTimeout: 9 * time.Second, DeleteTopics: true, KRaftVersion: 1,
 		Features: []record.FeatureRange{{Name: "group.version", MaxSupportedVersion: 1}, {Name: "share.version", MaxSupportedVersion: 1}, {Name: image.ELRVersionFeature, MaxSupportedVersion: 1}},
-		Initial:  map[string]string{minISRKey: "1"},
+		Initial:  map[string]string{minISRKey: "1"}, Levels: map[string]int16{image.ELRVersionFeature: 1},
 	})
 	return s
 }
