@@ -90,3 +90,6 @@ func replay(s *producer.State, v batch.View) (ended producer.Completed, aborted 
 	}
 	return producer.Completed{}, false, nil
 }
+
+// ProducerCount is the number of producers that are remembered.
+func (l *Log) ProducerCount() int { return l.producers.Len() }

@@ -22,6 +22,7 @@ var (
 	underReplicated = replicaManager("underreplicatedpartitions", "Partitions led here that have fewer in-sync replicas than replicas; want 0.")
 	underMinISR     = replicaManager("underminisrpartitioncount", "Partitions led here with fewer in-sync replicas than min.insync.replicas; want 0.")
 	atMinISR        = replicaManager("atminisrpartitioncount", "Partitions led here with just min.insync.replicas in sync.")
+	producerCount   = replicaManager("produceridcount", "Producer ids that the logs here remember, one a partition.")
 	reassigning     = replicaManager("reassigningpartitions", "Partitions led here that are being moved.")
 
 	// Alert on a sum over the cluster that is not 1 for longer than an election takes.
@@ -55,9 +56,11 @@ func (s *Server) collectCluster(e emitter) {
 func (s *Server) collectReplicas(e emitter) {
 	n := s.deps.Node
 	var count, leading, offline, under, underMin, atMin, moving int
+	var producers int64
 	image, serving := n.Image(), s.deps.Ready() == ""
 	for _, h := range n.Replicas.All() {
 		count++
+		producers += h.Producers()
 		status := h.Status()
 		offline += one(serving && !status.Online)
 		p, known := image.Partition(h.TP)
@@ -78,6 +81,7 @@ func (s *Server) collectReplicas(e emitter) {
 	e.gauge(underMinISR, float64(underMin))
 	e.gauge(atMinISR, float64(atMin))
 	e.gauge(reassigning, float64(moving))
+	e.gauge(producerCount, float64(producers))
 }
 
 // collectController tells of the whole cluster as this broker's metadata has it, on the active controller alone: the

@@ -62,6 +62,7 @@ func TestMetricsCountWhatClientsDid(t *testing.T) {
 		`kafka_cluster_partition_underreplicated{partition="0",topic="orders"}`:      0,
 		`kafka_server_replicamanager_partitioncount`:                                 2,
 		`kafka_server_replicamanager_leadercount`:                                    2,
+		`kafka_server_replicamanager_produceridcount`:                                2, // one producer in two partitions
 		`kafka_server_replicamanager_underreplicatedpartitions`:                      0,
 		`kafka_server_replicamanager_offlinereplicacount`:                            0,
 		`kafka_server_kafkaserver_brokerstate`:                                       3,
@@ -95,6 +96,17 @@ func TestMetricsCountWhatClientsDid(t *testing.T) {
 			t.Errorf("%s is %v, want more than 0", series, m[series])
 		}
 	}
+}
+
+func TestProducersThatExpireAreNotCounted(t *testing.T) {
+	n := startNode(t, "producer.id.expiration.ms=2000", "producer.id.expiration.check.interval.ms=50", "log.initial.task.delay.ms=10")
+	n.create("orders", 3)
+	for p := range int32(3) {
+		n.produce("orders", p, "a")
+	}
+	count := func() float64 { return n.metrics()["kafka_server_replicamanager_produceridcount"] }
+	n.eventually("they are counted, one a partition", func() bool { return count() == 3 })
+	n.eventually("they are forgotten", func() bool { return count() == 0 })
 }
 
 func TestFsyncsAreTimed(t *testing.T) {

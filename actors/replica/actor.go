@@ -181,6 +181,7 @@ func (a *actor) publish() {
 	a.kept.highWatermark, a.kept.logStart, a.kept.recoveryPoint = v.HighWatermark, v.LogStart, a.log.RecoveryPoint()
 	h.size.Store(a.log.Size())
 	h.recoveryPoint.Store(int64(a.kept.recoveryPoint))
+	h.producers.Store(int64(a.log.ProducerCount()))
 	if old == nil || old.HighWatermark != v.HighWatermark || old.LogStart != v.LogStart || old.LastStable != v.LastStable {
 		a.moved = true
 	}

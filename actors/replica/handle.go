@@ -31,6 +31,8 @@ type Handle struct {
 	status atomic.Pointer[Status]
 	config atomic.Pointer[Config]
 	size   atomic.Int64
+	// producers is how many producer ids the log remembers.
+	producers atomic.Int64
 	// recoveryPoint is the offset before which the log is synced, for the directory's checkpoint.
 	recoveryPoint atomic.Int64
 	found         atomic.Pointer[Checkpoint] // of the directory, until the log was opened
@@ -87,6 +89,9 @@ func (h *Handle) Config() *Config { return h.config.Load() }
 
 // Size is the log's size on disk in bytes, as of its last change.
 func (h *Handle) Size() int64 { return h.size.Load() }
+
+// Producers is how many producer ids the log remembers.
+func (h *Handle) Producers() int64 { return h.producers.Load() }
 
 // RecoveryPoint is the offset before which everything is synced.
 func (h *Handle) RecoveryPoint() model.Offset { return model.Offset(h.recoveryPoint.Load()) }
