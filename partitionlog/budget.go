@@ -38,6 +38,7 @@ type DirtyBudget struct {
 	limit int64
 	bytes atomic.Int64
 	logs  atomic.Int64 // that have any
+	held  atomic.Bool
 }
 
 // A recovery reads and checks about 2 GB a second and core, from the page cache. 256 MiB are read in a fraction of a
@@ -55,6 +56,13 @@ func NewDirtyBudget(limit int64) *DirtyBudget { return &DirtyBudget{limit: limit
 
 // Bytes is what a start would have to read now.
 func (b *DirtyBudget) Bytes() int64 { return b.bytes.Load() }
+
+// Hold keeps logs from moving their recovery points for the sake of the budget until Release. It is for the start: what
+// was left unsynced would be synced log by log, between those that clients are waiting for.
+func (b *DirtyBudget) Hold() { b.held.Store(true) }
+
+// Release ends Hold.
+func (b *DirtyBudget) Release() { b.held.Store(false) }
 
 // share is the part of one log.
 func (b *DirtyBudget) share() int64 { return max(leastShare, b.limit/max(1, b.logs.Load())) }

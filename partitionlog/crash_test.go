@@ -51,6 +51,32 @@ func TestAKilledProcessLosesNothingThatWasWritten(t *testing.T) {
 	}
 }
 
+func TestAfterAnyKillTheLogIsWhatWasWrittenAndPowerCutsThereafterTakeOnlyWhatWasNotSynced(t *testing.T) {
+	for seed := range uint64(*cuts / 4) {
+		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			w := newWorld(t, seed)
+			for range 6 {
+				again := w.restart
+				if w.random.IntN(4) == 0 {
+					w.fs.CutAfter(1 + w.random.IntN(120))
+					again = w.crash
+				} else {
+					w.killAfter(1 + w.random.IntN(120))
+				}
+				for range 200 {
+					if !w.step() {
+						break
+					}
+				}
+				again()
+			}
+		})
+		if !ok {
+			return
+		}
+	}
+}
+
 func TestACleanStopIsReadBackWithoutAScan(t *testing.T) {
 	for seed := range uint64(60) {
 		w := newWorld(t, seed)

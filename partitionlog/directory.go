@@ -32,8 +32,10 @@ const (
 	suffixSnapshot  suffix = ".snapshot"
 
 	suffixDeleted = ".deleted"
-	suffixCleaned = ".cleaned"
-	suffixSwap    = ".swap"
+	// suffixPrepared is for a producer snapshot that has still to be synced, with all before it.
+	suffixPrepared = ".prepared"
+	suffixCleaned  = ".cleaned"
+	suffixSwap     = ".swap"
 
 	offsetDigits = 20
 )
@@ -103,6 +105,40 @@ func (d *directory) remove(id fileID) error {
 		return err
 	}
 	return nil
+}
+
+// removalMark stands in a directory while batches are removed, with their segments or from the end of one. A process that
+// is killed before that is synced leaves a log that looks finished; were new batches written to it, a power cut could bring
+// the old ones back among them. The mark has the next process sync first.
+const removalMark = "removal-under-way"
+
+// beginRemoval sets the mark before the first batch is removed. It needs no sync: after a power cut the files tell by
+// themselves what is there. Prepared snapshots go first, since they promise batches that are about to be removed.
+func (d *directory) beginRemoval() error {
+	f, err := d.fs.Open(d.file(removalMark), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	names, err := d.fs.ReadDir(d.file(""))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	for _, e := range names {
+		if strings.HasSuffix(e.Name(), suffixPrepared) {
+			if err := d.fs.Remove(d.file(e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// endRemoval takes the mark away when the end of the last segment has been synced.
+func (d *directory) endRemoval() error {
+	if err := d.fs.SyncDir(d.file("")); err != nil {
+		return syncError{err}
+	}
+	return d.fs.Remove(d.file(removalMark))
 }
 
 // file is the path of a file that is not a segment's.

@@ -52,9 +52,9 @@ type group struct {
 
 // run gives false, with nothing done that counts, where the machine cannot sync a whole file system.
 //
-// Everything is written before the one sync, the snapshots under names that count for nothing. That a snapshot bears its
-// own name shows, as for a single log, that all before it was synced. Leader epochs have to be in place by then, which
-// takes a second sync in the rare groups that have any.
+// Everything is written before the one sync, the snapshots under names that do not count after a power cut. That a snapshot
+// bears its own name shows, as for a single log, that all before it was synced. Leader epochs have to be in place before
+// a snapshot has either name, which takes a second sync in the rare groups that have any.
 func (g *group) run() bool {
 	g.each((*maintainTask).prepare)
 	if !g.sync() {
@@ -63,6 +63,7 @@ func (g *group) run() bool {
 	}
 	if slices.ContainsFunc(g.tasks, func(t *maintainTask) bool { return t.epochsDue }) {
 		g.each((*maintainTask).placeEpochs)
+		g.each((*maintainTask).prepareSnapshots)
 		g.sync()
 	}
 	g.each((*maintainTask).placeSnapshots)
@@ -76,17 +77,33 @@ func (t *maintainTask) prepare() error {
 			return err
 		}
 	}
+	if t.epochsDue {
+		return checkpoint.PrepareEpochs(t.dir.fs, t.dir.file(checkpoint.LeaderEpochs), t.epochs)
+	}
+	return t.writePrepared()
+}
+
+// prepareSnapshots is for the tasks whose epochs had to be placed first.
+func (t *maintainTask) prepareSnapshots() error {
+	if !t.epochsDue {
+		return nil
+	}
+	return t.writePrepared()
+}
+
+func (t *maintainTask) writePrepared() error {
 	for _, s := range t.snapshots {
 		if err := writeSnapshot(t.dir, s.unproved(), s.bytes, false); err != nil {
 			return err
 		}
 	}
-	return t.prepareEpochs()
+	return nil
 }
 
-// unproved is the name under which a recovery removes the snapshot.
+// unproved is the name of a snapshot before the sync. It tells that all before it was written, which is something only as
+// long as the page cache lives (OpenParams.Kept).
 func (s snapshot) unproved() fileID {
-	return fileID{offset: s.at, suffix: suffixSnapshot, state: suffixDeleted}
+	return fileID{offset: s.at, suffix: suffixSnapshot, state: suffixPrepared}
 }
 
 func (t *maintainTask) placeSnapshots() error {
@@ -96,13 +113,6 @@ func (t *maintainTask) placeSnapshots() error {
 		}
 	}
 	return nil
-}
-
-func (t *maintainTask) prepareEpochs() error {
-	if !t.epochsDue {
-		return nil
-	}
-	return checkpoint.PrepareEpochs(t.dir.fs, t.dir.file(checkpoint.LeaderEpochs), t.epochs)
 }
 
 func (t *maintainTask) placeEpochs() error {

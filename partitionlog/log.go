@@ -62,8 +62,8 @@ type content struct {
 	producers   producer.State
 	// snapshot is the newest producer snapshot that is not a segment's, NoOffset for none: the next one replaces it.
 	snapshot model.Offset
-	// stale is the one before it: it goes when the name of the newer one is durable.
-	stale model.Offset
+	// stale is the one before it: it goes when the name of the newer one is durable. So does one that never got its name.
+	stale []fileID
 	marks []mark // where recent batches of the last visible segment begin
 }
 
@@ -86,7 +86,7 @@ const (
 // makes the directory.
 func New(env *Env, dir string, tp model.TopicPartition, cfg Config, topic model.TopicID) *Log {
 	l := newLog(env, &directory{fs: env.FS, path: dir}, tp, cfg, topic)
-	l.snapshot, l.stale = model.NoOffset, model.NoOffset
+	l.snapshot = model.NoOffset
 	return l
 }
 

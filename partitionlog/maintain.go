@@ -93,7 +93,7 @@ func (l *Log) maintainTask() (*maintainTask, Kind) {
 	if ready == 0 && !entries {
 		return nil, KindBulk
 	}
-	t := &maintainTask{dir: l.dir, staleSnapshot: model.NoOffset}
+	t := &maintainTask{dir: l.dir}
 	if ready == 0 {
 		// Without a recovery point entries are only moved out of memory, and nothing is synced. The batches behind the
 		// point tell their leader epochs.
@@ -105,7 +105,7 @@ func (l *Log) maintainTask() (*maintainTask, Kind) {
 	t.ready = ready
 	t.snapshots = l.snapshotsDue(m.due[:ready])
 	t.segments = l.toSync(t.to.at)
-	t.staleSnapshot = l.stale
+	t.stale = l.stale
 	return t, KindFsync
 }
 
@@ -113,7 +113,7 @@ func (l *Log) maintainTask() (*maintainTask, Kind) {
 func (l *Log) checkpointIfDirty(nowMs int64) {
 	m := &l.maintenance
 	dirty := m.dirty()
-	if dirty < quietShare || len(m.due) > 0 {
+	if dirty < quietShare || len(m.due) > 0 || l.env.Dirty.held.Load() {
 		return
 	}
 	if m.sinceMs == 0 {

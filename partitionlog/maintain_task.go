@@ -29,10 +29,10 @@ type maintainTask struct {
 	snapshots []snapshot
 	epochs    checkpoint.Epochs
 	epochsDue bool
-	// staleSnapshot is one that an earlier task replaced.
-	staleSnapshot model.Offset
-	to            snapshot // zero without a recovery point
-	ready         int
+	// stale are snapshots that an earlier task replaced.
+	stale []fileID
+	to    snapshot // zero without a recovery point
+	ready int
 }
 
 func (t *maintainTask) run() error {
@@ -72,10 +72,12 @@ func (t *maintainTask) writeSnapshots() error {
 }
 
 func (t *maintainTask) removeStale() error {
-	if t.staleSnapshot == model.NoOffset {
-		return nil
+	for _, id := range t.stale {
+		if err := t.dir.remove(id); err != nil {
+			return err
+		}
 	}
-	return t.dir.remove(fileID{offset: t.staleSnapshot, suffix: suffixSnapshot})
+	return nil
 }
 
 func (w *segmentWork) run() error {
@@ -144,9 +146,9 @@ func (t *maintainTask) done(l *Log, err error) {
 	m.due = m.due[t.ready:]
 	m.checkpointed(l.env.Dirty, t.to.staged)
 	l.recovered, l.flushed = max(l.recovered, t.to.at), max(l.flushed, t.to.at)
-	l.stale = model.NoOffset
-	if l.snapshot < t.to.at && !l.isBase(l.snapshot) {
-		l.stale = l.snapshot
+	l.stale = nil
+	if l.snapshot != model.NoOffset && l.snapshot < t.to.at && !l.isBase(l.snapshot) {
+		l.stale = []fileID{snapshot{at: l.snapshot}.file()}
 	}
 	l.snapshot, l.view = t.to.at, nil
 }

@@ -10,12 +10,15 @@ import (
 
 	"troupe/internal/model"
 	"troupe/partitionlog/checkpoint"
+	"troupe/partitionlog/producer"
 )
 
 // Open reads the log of a partition from its directory and repairs what a crash left (facts/storage-format.md 7): it
 // finishes or drops what a cleaner was doing, checks every batch behind the recovery point, cuts off the first that is
 // damaged with all that follows, and brings indexes, leader epochs and producer state up to date. A directory that is
 // not there is a new log. It works on the disk for as long as that takes.
+//
+// RecoveryPoint may be lower than p has it; the owner has it checkpointed then before it stages a batch.
 //
 // Errors: those of the disk; a topic id other than p.TopicID; messages of format 0 or 1, which are not damage.
 func Open(env *Env, dir string, tp model.TopicPartition, cfg Config, p OpenParams) (*Log, Recovery, error) {
@@ -81,8 +84,14 @@ type loader struct {
 	bases     []model.Offset // of the .log files, rising
 	snapshots []model.Offset // rising
 	present   map[fileID]fs.DirEntry
-	trusted   model.Offset // before it nothing is checked
-	unsynced  int64        // bytes behind it
+	trusted   model.Offset // everything before it was synced
+	// written is where reading begins: batches, index entries and leader epochs before it are in the files. It is trusted,
+	// or later in a log that was kept: the offset of the snapshot that ahead holds.
+	written  model.Offset
+	prepared []model.Offset // of the snapshots that wait for a sync, in a log that was kept
+	ahead    []producer.Entry
+	unsynced int64 // bytes behind trusted
+	removes  bool  // batches, or it comes after one that did and was killed
 	// replayFrom is where the producers have to be replayed from at the latest: a transaction index is damaged there.
 	replayFrom model.Offset
 	// noEpochs tells that leader epochs have to be gathered from all batches.
@@ -116,8 +125,11 @@ func (ld *loader) load(names []fs.DirEntry) error {
 			return err
 		}
 	}
+	if err := ld.measureUnsynced(); err != nil {
+		return err
+	}
 	ld.place()
-	return ld.restoreProducers()
+	return errors.Join(ld.restoreProducers(), ld.settleRemoval())
 }
 
 // list sorts the names, and does away with what a crash left half done.
@@ -127,7 +139,11 @@ func (ld *loader) list(names []fs.DirEntry) error {
 	lowestCleaned := model.NoOffset
 	for _, e := range names {
 		name, state := e.Name(), ""
-		for _, s := range []string{suffixCleaned, suffixDeleted, suffixSwap} {
+		if name == removalMark {
+			ld.removes = true
+			continue
+		}
+		for _, s := range []string{suffixCleaned, suffixDeleted, suffixPrepared, suffixSwap} {
 			if strings.HasSuffix(name, s) {
 				state = s
 			}
@@ -146,6 +162,11 @@ func (ld *loader) list(names []fs.DirEntry) error {
 		case suffixCleaned:
 			if lowestCleaned == model.NoOffset || id.offset < lowestCleaned {
 				lowestCleaned = id.offset
+			}
+		case suffixPrepared:
+			if ld.params.Kept {
+				ld.prepared = append(ld.prepared, id.offset)
+				continue
 			}
 		}
 		if err := ld.removeName(name); err != nil {

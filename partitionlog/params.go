@@ -55,6 +55,9 @@ type OpenParams struct {
 	Required model.Offset
 	// Clean says that the log directory was closed in order: the files are taken as they are.
 	Clean bool
+	// Kept says that the log was not closed, but that all that was written to it is in its files: the process ended, and
+	// the page cache lived on (vfs.FS.Era). It must not be said of a log that no process has checked since a power cut.
+	Kept bool
 	// TopicID is compared with partition.metadata; zero takes what stands there.
 	TopicID model.TopicID
 }

@@ -23,7 +23,7 @@ func (ld *loader) readEpochs() (err error) {
 	if !ld.params.Clean {
 		// The batches behind the recovery point tell their epochs; the file may be ahead of them, or of a history that
 		// an earlier crash took back.
-		ld.epochs, ld.epochsDirty = ld.epochs.TruncateEnd(ld.trusted)
+		ld.epochs, ld.epochsDirty = ld.epochs.TruncateEnd(ld.written)
 	}
 	return err
 }

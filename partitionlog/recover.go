@@ -13,13 +13,15 @@ import (
 // loadSegments opens the segments in order. Those before the recovery point are taken as they are; the rest is read.
 //
 //	segments  |-------|-------|-------|-------|--torn
-//	trusted                 ^
+//	written                 ^
 //	          taken   taken   from the last index entry before it: headers, then whole batches
+//
+// In a log that was kept all batches are whole but the last one, which a write that was killed may have cut: headers tell
+// where they are, and only what ends the file is compared with its checksum.
 //
 // A segment before the point may have to be read too, for an index or epochs that were lost. Damage in it is no trace of
 // a crash, and what follows it was synced: nothing is cut off and nothing dropped. Who reads there gets an error.
 func (ld *loader) loadSegments() error {
-	trusted := ld.trusted
 	for i, base := range ld.bases {
 		s, err := ld.openSegment(base)
 		if err != nil {
@@ -28,17 +30,17 @@ func (ld *loader) loadSegments() error {
 		ld.segments = append(ld.segments, s)
 		last := i == len(ld.bases)-1
 		s.saved = !last
-		complete := !last && ld.bases[i+1] <= trusted
-		if complete && !ld.noEpochs && ld.takeIndexes(s) {
+		complete := !last && ld.bases[i+1] <= ld.written
+		if complete && !ld.noEpochs && ld.sealed(ld.bases[i+1]) && ld.takeIndexes(s) {
 			continue
 		}
-		whole, err := ld.readSegment(s, trusted, last, complete)
+		whole, err := ld.readSegment(s, last, complete)
 		if err != nil {
 			return err
 		}
 		// The kernel writes files back in any order: after a power cut this segment may lack its end while the next one
 		// is there, each without a damaged batch.
-		if whole && !last && ld.end < ld.bases[i+1] && ld.bases[i+1] > trusted && !ld.synced(ld.bases[i+1]) {
+		if whole && !last && !ld.params.Kept && ld.end < ld.bases[i+1] && ld.bases[i+1] > ld.trusted && !ld.synced(ld.bases[i+1]) {
 			ld.damage(&CorruptionError{File: s.file.id.String(), Pos: s.size, Offset: ld.end, Reason: "its end was lost"})
 			whole = false
 		}
@@ -88,17 +90,16 @@ func (ld *loader) sizeOf(base model.Offset, x suffix) int64 {
 	return info.Size()
 }
 
-// readSegment walks over a segment from where its indexes can be trusted, and brings them up to date. Batches from
-// trusted on are checked whole. It cuts the file off at the first damage, unless the segment was complete and synced, and
-// tells whether there was none.
-func (ld *loader) readSegment(s *segment, trusted model.Offset, last, complete bool) (whole bool, err error) {
+// readSegment walks over a segment from where its indexes can be trusted, and brings them up to date. It cuts the file off
+// at the first damage, unless the segment was complete and synced, and tells whether there was none.
+func (ld *loader) readSegment(s *segment, last, complete bool) (whole bool, err error) {
 	ld.end = max(ld.end, s.base)
 	f, err := s.file.pin(useRead)
 	if err != nil {
 		return false, err
 	}
 	defer s.file.unpin()
-	from, err := ld.trustedEntries(f, s, trusted)
+	from, err := ld.trustedEntries(f, s)
 	if err != nil {
 		return false, err
 	}
@@ -110,7 +111,8 @@ func (ld *loader) readSegment(s *segment, trusted model.Offset, last, complete b
 	}
 	sc := newScanner(f, s.base, from, s.size)
 	defer sc.close()
-	damage, err := ld.walk(s, sc, trusted)
+	sc.checkLast = ld.params.Kept
+	damage, err := ld.walk(s, sc)
 	if err != nil {
 		return false, err
 	}
@@ -123,6 +125,9 @@ func (ld *loader) readSegment(s *segment, trusted model.Offset, last, complete b
 	if damage != nil && !complete {
 		// The cut is synced before anything is appended: undone by a power cut, it would bring back sound batches of a
 		// history that is given up, right behind new ones.
+		if err := ld.remove(); err != nil {
+			return false, err
+		}
 		ld.report.TruncatedBytes += s.size - sc.pos
 		ld.total -= s.size - sc.pos
 		s.size = sc.pos
@@ -147,9 +152,13 @@ func (ld *loader) readSegment(s *segment, trusted model.Offset, last, complete b
 
 // walk reads the batches of a segment; damage is what ended them early, err what kept it from reading. It does what
 // stage does for a batch that is appended, but for the producers: those are replayed when the end of the log is known.
-func (ld *loader) walk(s *segment, sc *scanner, trusted model.Offset) (damage, err error) {
+func (ld *loader) walk(s *segment, sc *scanner) (damage, err error) {
+	checkFrom := ld.trusted
+	if ld.params.Kept {
+		checkFrom = unchecked
+	}
 	for {
-		b, err := sc.next(trusted)
+		b, err := sc.next(checkFrom)
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil, nil
@@ -162,9 +171,8 @@ func (ld *loader) walk(s *segment, sc *scanner, trusted model.Offset) (damage, e
 			return nil, err
 		}
 		last := b.view.LastOffset()
-		if last >= trusted {
+		if last >= checkFrom {
 			ld.report.ScannedBytes += b.size
-			ld.unsynced += b.size
 		}
 		timestamp := b.view.MaxTimestamp()
 		if b.pos == 0 {
@@ -182,6 +190,22 @@ func (ld *loader) walk(s *segment, sc *scanner, trusted model.Offset) (damage, e
 		}
 		ld.end = last + 1
 	}
+}
+
+// measureUnsynced counts the bytes that a recovery point has to come by.
+func (ld *loader) measureUnsynced() error {
+	if ld.end <= ld.trusted {
+		return nil
+	}
+	for i := max(0, segmentAt(ld.segments, ld.trusted)); i < len(ld.segments); i++ {
+		s := ld.segments[i]
+		pos, err := s.index.floorOffset(max(ld.trusted, s.base))
+		if err != nil {
+			return err
+		}
+		ld.unsynced += s.size - pos
+	}
+	return nil
 }
 
 // readFirst notes the timestamp that the age of the segment counts from.

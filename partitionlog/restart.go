@@ -30,6 +30,12 @@ func (ld *loader) restart() error {
 }
 
 func (ld *loader) removeSegments(bases []model.Offset) error {
+	if len(bases) == 0 {
+		return nil
+	}
+	if err := ld.remove(); err != nil {
+		return err
+	}
 	for i := len(bases) - 1; i >= 0; i-- {
 		for _, x := range []suffix{suffixTxnIndex, suffixTimeIndex, suffixIndex, suffixLog} {
 			if err := ld.dir.remove(fileID{offset: bases[i], suffix: x}); err != nil {
@@ -37,8 +43,23 @@ func (ld *loader) removeSegments(bases []model.Offset) error {
 			}
 		}
 	}
-	if len(bases) == 0 {
+	return ld.env.FS.SyncDir(ld.dir.path)
+}
+
+// remove comes before the loader takes batches away, settleRemoval when it has done so.
+func (ld *loader) remove() error {
+	ld.removes = true
+	return ld.dir.beginRemoval()
+}
+
+func (ld *loader) settleRemoval() error {
+	if !ld.removes {
 		return nil
 	}
-	return ld.env.FS.SyncDir(ld.dir.path)
+	if n := len(ld.segments); n > 0 {
+		if err := syncSlot(ld.segments[n-1].file); err != nil {
+			return err
+		}
+	}
+	return ld.dir.endRemoval()
 }

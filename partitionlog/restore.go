@@ -14,17 +14,30 @@ import (
 // restoreProducers takes the newest sound snapshot that the log still reaches, gives the windows back what came before
 // it, and replays what followed. Where a transaction index is damaged it goes further back, to mend it by the way.
 func (ld *loader) restoreProducers() error {
-	from, restored := model.Offset(0), false
-	ld.snapshot, ld.stale = model.NoOffset, model.NoOffset
+	from := model.Offset(0)
+	// A snapshot from behind the end must not come back: it would vouch for batches that are yet to be written.
+	if n := len(ld.snapshots); n > 0 && ld.snapshots[n-1] > ld.end {
+		if err := ld.remove(); err != nil {
+			return err
+		}
+	}
+	ld.snapshot, ld.stale = model.NoOffset, nil
+	restored, err := ld.restorePrepared()
+	if err != nil {
+		return err
+	}
+	if restored {
+		from = ld.written
+	}
 	for i := len(ld.snapshots) - 1; i >= 0; i-- {
 		o := ld.snapshots[i]
 		var sound bool
-		if o <= ld.end && !restored {
+		if o <= ld.end && (!restored || ld.snapshot == model.NoOffset) {
 			entries, ok, err := ld.readSnapshot(o)
 			if err != nil {
 				return err
 			}
-			if sound = ok; sound && o <= ld.replayFrom {
+			if sound = ok; sound && !restored && o <= ld.replayFrom {
 				ld.producers.Restore(entries)
 				from, restored = o, true
 			}
@@ -33,7 +46,9 @@ func (ld *loader) restoreProducers() error {
 		keep := sound && ld.snapshot == model.NoOffset || (sound || restored) && o <= ld.end && (ld.isBase(o) || o == from)
 		if keep {
 			ld.snapshot = max(ld.snapshot, o)
-		} else if err := ld.dir.remove(fileID{offset: o, suffix: suffixSnapshot}); err != nil {
+			continue
+		}
+		if err := ld.dir.remove(fileID{offset: o, suffix: suffixSnapshot}); err != nil {
 			return err
 		}
 	}
@@ -45,8 +60,24 @@ func (ld *loader) restoreProducers() error {
 		return err
 	}
 	ld.producers.HighWatermark(ld.hw)
-	// A snapshot that was removed must not come back: it would vouch for batches that are yet to be written.
-	return ld.dir.sync()
+	return nil
+}
+
+// restorePrepared takes the snapshot that reading began at, where there is one and the log has come by it.
+func (ld *loader) restorePrepared() (restored bool, err error) {
+	if ld.written <= ld.trusted {
+		return false, nil
+	}
+	id := snapshot{at: ld.written}.unproved()
+	if ld.written > ld.end { // what it promised is not there
+		return false, ld.dir.remove(id)
+	}
+	ld.stale = []fileID{id}
+	if ld.written > ld.replayFrom {
+		return false, nil
+	}
+	ld.producers.Restore(ld.ahead)
+	return true, nil
 }
 
 // readSnapshot reads a snapshot. One that is empty or torn is no error: a power cut may leave it so.

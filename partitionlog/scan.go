@@ -54,6 +54,8 @@ type scanner struct {
 	last model.Offset // of the batch before; what follows has to lie behind it
 	// small tells that the batch before was.
 	small bool
+	// checkLast compares the checksum of the batch that ends the file, whatever next is asked for.
+	checkLast bool
 
 	buf    *[]byte
 	loaded []byte // buf's part that holds the file from loadedAt on
@@ -111,7 +113,7 @@ func (s *scanner) next(checkFrom model.Offset) (found, error) {
 	if err := s.plausible(b.view); err != nil {
 		return found{}, err
 	}
-	if b.view.LastOffset() >= checkFrom {
+	if b.view.LastOffset() >= checkFrom || s.checkLast && b.end() == s.end {
 		if err := s.checkCRC(&b, window); err != nil {
 			return found{}, err
 		}

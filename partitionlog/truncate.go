@@ -73,7 +73,7 @@ func (t *truncateTask) run() error {
 
 // cut removes the later segments, the last one first, then the end of the one that holds the offset. Each is durable
 // before the next: were the removal undone by a power cut, a later segment might follow a shortened one, or what is
-// appended next. A snapshot beyond the offset tells of batches that are gone.
+// appended next. A snapshot beyond the offset tells of batches that are gone. The loader ends the removal.
 func (t *truncateTask) cut() error {
 	ld := t.loader
 	names, err := ld.env.FS.ReadDir(ld.dir.path)
@@ -84,6 +84,9 @@ func (t *truncateTask) cut() error {
 	if t.view != nil {
 		at = segmentAt(t.view.segments, t.to)
 		keep = t.view.segments[at].base
+	}
+	if err := ld.dir.beginRemoval(); err != nil {
+		return err
 	}
 	for i := len(names) - 1; i >= 0; i-- {
 		id, ok := parseFileID(names[i].Name())

@@ -2,27 +2,63 @@ package partitionlog
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 
 	"troupe/codec/batch"
 	"troupe/internal/model"
 	"troupe/internal/vfs"
+	"troupe/partitionlog/producer"
 )
 
-// trust finds the offset before which batches and index entries need no check. A producer snapshot is as good as the
+// trust finds the offset before which batches and index entries need no check, and the one before which they need not even
+// be read.
+func (ld *loader) trust() (err error) {
+	if ld.trusted, err = ld.syncedBefore(); err != nil {
+		return err
+	}
+	ld.written = ld.trusted
+	return ld.readPrepared()
+}
+
+// readPrepared finds the newest snapshot that was written and had still to be synced: all before it was written earlier.
+// The others are of no use. It keeps its name until a recovery point has passed it.
+func (ld *loader) readPrepared() error {
+	slices.Sort(ld.prepared)
+	for _, o := range slices.Backward(ld.prepared) {
+		id := fileID{offset: o, suffix: suffixSnapshot, state: suffixPrepared}
+		if o > ld.written {
+			data, err := readAll(ld.env.Files, ld.dir, id)
+			if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+				return err
+			}
+			// One that was being written when the process was killed is torn.
+			if entries, err := producer.DecodeSnapshot(data); err == nil {
+				ld.written, ld.ahead = o, entries
+				continue
+			}
+		}
+		if err := ld.dir.remove(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncedBefore gives the recovery point of a log, the greatest offset for one that was closed. A producer snapshot is as good as the
 // checkpointed recovery point, and newer: it is written only after everything before it was synced. That is so here,
 // while Kafka writes one when it rolls and syncs later; a log that Kafka left open is known by the zeros that it
 // keeps at the end of the active segment's indexes.
-func (ld *loader) trust() error {
-	ld.trusted = ld.params.RecoveryPoint
+func (ld *loader) syncedBefore() (model.Offset, error) {
+	point := ld.params.RecoveryPoint
 	switch {
 	case ld.params.Clean:
-		ld.trusted = math.MaxInt64
-		return nil
+		return math.MaxInt64, nil
 	case len(ld.snapshots) == 0 || len(ld.bases) == 0:
-		return nil
+		return point, nil
 	}
 	last := ld.bases[len(ld.bases)-1]
 	for x, width := range map[suffix]int64{suffixIndex: offsetEntrySize, suffixTimeIndex: timeEntrySize} {
@@ -35,14 +71,13 @@ func (ld *loader) trust() error {
 			return readFull(f, e[:width], size/width*width-width)
 		})
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if e == (entry{}) {
-			return nil
+			return point, nil
 		}
 	}
-	ld.trusted = max(ld.trusted, ld.snapshots[len(ld.snapshots)-1])
-	return nil
+	return max(point, ld.snapshots[len(ld.snapshots)-1]), nil
 }
 
 // synced tells whether everything before an offset was synced once, as a snapshot behind it shows. A gap before the
@@ -51,6 +86,13 @@ func (ld *loader) trust() error {
 func (ld *loader) synced(before model.Offset) bool {
 	n := len(ld.snapshots)
 	return n > 0 && ld.snapshots[n-1] >= before
+}
+
+// sealed tells whether the segment that ends where another begins has its last index entries: the snapshot that comes with
+// each roll was written after them. A recovery point proves that of batches only, which may have been synced before the roll.
+func (ld *loader) sealed(next model.Offset) bool {
+	_, found := slices.BinarySearch(ld.snapshots, next)
+	return found || ld.params.Clean || ld.written > ld.trusted && next <= ld.written
 }
 
 // takeIndexes takes both indexes of a segment that is complete as they are, if their last entries can be right.
@@ -92,9 +134,9 @@ func (x *segIndex) lastEntriesSound(logSize int64) bool {
 	return true
 }
 
-// trustedEntries keeps the entries of both indexes that are of batches before the recovery point and agree with the log,
-// and gives the position from which to read on: that of the last one, or 0.
-func (ld *loader) trustedEntries(f vfs.File, s *segment, trusted model.Offset) (from int64, err error) {
+// trustedEntries keeps the entries of both indexes that are of batches before written and agree with the log, and gives
+// the position from which to read on: that of the last one, or 0.
+func (ld *loader) trustedEntries(f vfs.File, s *segment) (from int64, err error) {
 	x := s.index
 	if ld.noEpochs {
 		return 0, nil
@@ -108,14 +150,14 @@ func (ld *loader) trustedEntries(f vfs.File, s *segment, trusted model.Offset) (
 		return 0, err
 	}
 	if offsets == nil || times == nil {
-		if s.size > 0 && s.base < trusted {
+		if s.size > 0 && s.base < ld.written {
 			ld.report.RebuiltIndexes++
 		}
 		return 0, nil
 	}
 	// Entries from the point on are made anew with the batches that are checked: before the power failed they may have
 	// been of others.
-	before := int64(min(trusted-s.base, math.MaxInt32))
+	before := int64(min(ld.written-s.base, math.MaxInt32))
 	n := sound(offsets, offsetEntrySize, keyOffset, keyPos, func(e []byte) bool {
 		return keyOffset(e) < before && keyPos(e) < s.size
 	})

@@ -36,6 +36,8 @@ type world struct {
 	sequences             map[model.ProducerID]*writer
 	together              bool // recovery points are moved as those of many logs are
 	deleted               bool // records were deleted, so that old producers may be forgotten
+	// cutTo is where a truncation that was interrupted was to leave the log, -1 without one.
+	cutTo model.Offset
 }
 
 // truth is one batch as it was staged.
@@ -56,7 +58,7 @@ const worldDir = "/data/t-0"
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		t: t, random: rand.New(rand.NewPCG(seed, 1)), fs: vfs.NewCrashFS(seed, clock.NewManual(time.Unix(1_700_000_000, 0))),
-		nowMs: 1_700_000_000_000, sequences: map[model.ProducerID]*writer{}, together: seed%2 == 1,
+		nowMs: 1_700_000_000_000, sequences: map[model.ProducerID]*writer{}, together: seed%2 == 1, cutTo: -1,
 	}
 	w.cfg = testConfig()
 	w.cfg.SegmentBytes, w.cfg.IndexIntervalBytes = int64(4000+w.random.IntN(8000)), int64(w.random.IntN(1200))
@@ -219,6 +221,7 @@ func (w *world) truncated(to model.Offset, interrupted bool) {
 	w.recoveryPoint = min(w.recoveryPoint, to)
 	w.sequences = map[model.ProducerID]*writer{} // their next batches would not fit; new epochs do
 	if interrupted {
+		w.cutTo = w.left(to)
 		return
 	}
 	for len(w.truth) > 0 && w.end() > to {
@@ -289,7 +292,7 @@ func (w *world) drain() bool {
 func (w *world) crash() {
 	w.fs.Crash()
 	w.log.Abandon()
-	w.appends, w.others = nil, nil
+	w.appends, w.others, w.cutTo = nil, nil, -1
 	w.env = testEnv(w.fs)
 	w.env.Dirty.limit = 0
 	l, report, err := Open(w.env, worldDir, testPartition, w.cfg, OpenParams{
@@ -301,7 +304,49 @@ func (w *world) crash() {
 		w.t.Fatalf("the log ends at %d, but was synced to %d: %+v", l.LogEnd(), w.synced, report)
 	}
 	w.verify()
-	w.synced = l.Flushed()
+	w.synced, w.recoveryPoint = l.Flushed(), min(w.recoveryPoint, l.RecoveryPoint())
+	w.resume()
+}
+
+// killAfter ends the process within the n-th call from now that changes something: a write is done in part, what comes
+// after it not at all. The page cache lives on.
+func (w *world) killAfter(n int) {
+	w.fs.Hook(func(c vfs.Call) (f vfs.Fault) {
+		if n--; n > 0 {
+			return f
+		}
+		f.Err = vfs.ErrPowerOff
+		if n == 0 {
+			f.Bytes = w.random.Int64N(c.Len + 1)
+		}
+		return f
+	})
+}
+
+// restart opens the log again after a kill.
+func (w *world) restart() {
+	w.fs.Hook(nil)
+	written := w.log.LogEnd()
+	if w.cutTo >= 0 {
+		written = min(written, w.cutTo)
+	}
+	w.log.Abandon()
+	w.appends, w.others, w.cutTo = nil, nil, -1
+	w.env = testEnv(w.fs)
+	w.env.Dirty.limit = 0
+	l, report, err := Open(w.env, worldDir, testPartition, w.cfg, OpenParams{
+		RecoveryPoint: w.recoveryPoint, HighWatermark: w.synced, Kept: true, TopicID: testTopic,
+	})
+	w.check(err)
+	w.log = l
+	if l.LogEnd() < written {
+		w.t.Fatalf("the log ends at %d, but was written to %d: %+v", l.LogEnd(), written, report)
+	}
+	if report.ScannedBytes > 0 {
+		w.t.Fatalf("%d bytes were checked in a log that was kept", report.ScannedBytes)
+	}
+	w.verify()
+	w.synced, w.recoveryPoint = min(w.synced, l.LogEnd()), min(w.recoveryPoint, l.RecoveryPoint())
 	w.resume()
 }
 

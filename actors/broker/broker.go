@@ -125,6 +125,7 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 			return nil, context.Cause(ctx)
 		}
 	}
+	b.noteEras()
 	b.listen()
 	b.serving.Store(true)
 	return b, nil

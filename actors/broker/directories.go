@@ -24,7 +24,9 @@ type directory struct {
 	path       string
 	id         model.DirectoryID
 	lock       io.Closer
-	clean      bool // every log was closed at the last stop
+	clean      bool   // every log was closed at the last stop
+	kept       bool   // if not, nothing that was written since is missing
+	era        string // of what is written now
 	cleanEpoch model.BrokerEpoch
 	logs       []model.TopicPartition
 	doomed     []string // directories of deleted logs that a crash left behind
@@ -164,8 +166,8 @@ func (d *directory) claim(fsys vfs.FS, m checkpoint.MetaProperties, known bool, 
 		}
 	}
 	d.id = m.DirectoryID
-	if !known {
-		return nil
+	if err := d.compareEra(fsys); err != nil || !known {
+		return err
 	}
 	return d.scan(fsys)
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestWhatACrashLeftToCheckIsToldAndNothingAfterACleanStop(t *testing.T) {
+func TestWhatAPowerCutLeftToCheckIsToldAKillLeavesNothingButTornWritesAndACleanStopNothing(t *testing.T) {
 	n := newNode(t, 1)
 	n.start()
 	c := dial(t, n.address())
@@ -15,6 +15,11 @@ func TestWhatACrashLeftToCheckIsToldAndNothingAfterACleanStop(t *testing.T) {
 	}
 	if _, err := c.call(produceRequest("a", -1, records(nil, time.Now(), "one"))); err != nil {
 		t.Fatal(err)
+	}
+	n.abort()
+	n.start()
+	if got, want := n.Opened(), (Opened{Logs: 1}); got != want {
+		t.Errorf("after a kill %+v, want %+v", got, want)
 	}
 	n.abort()
 	f, err := n.fs.Open("/data/a-0/00000000000000000000.log", os.O_RDWR, 0)
@@ -32,8 +37,17 @@ func TestWhatACrashLeftToCheckIsToldAndNothingAfterACleanStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.start()
-	if got, want := n.Opened(), (Opened{Logs: 1, ScannedBytes: size, TruncatedBytes: 4}); got != want {
-		t.Errorf("after a crash %+v, want %+v", got, want)
+	if got, want := n.Opened(), (Opened{Logs: 1, TruncatedBytes: 4}); got != want {
+		t.Errorf("after a kill in the midst of a write %+v, want %+v", got, want)
+	}
+	n.abort()
+	if err := n.fs.SyncAll("/data"); err != nil { // so that there is something left to check
+		t.Fatal(err)
+	}
+	n.fs.Crash()
+	n.start()
+	if got, want := n.Opened(), (Opened{Logs: 1, ScannedBytes: size}); got != want {
+		t.Errorf("after a power cut %+v, want %+v", got, want)
 	}
 	n.stopClean()
 	n.start()

@@ -40,6 +40,7 @@ func (b *Broker) spawn(loaded *configs.Loaded, serving func()) {
 	}})
 	b.descriptors = vfs.NewDescriptors(descriptorLimit(int(cfg.Budgets.OpenFiles)))
 	b.env = partitionlog.NewEnv(b.fs, b.descriptors)
+	b.env.Dirty.Hold()
 	b.env.Index = partitionlog.NewIndexBudget(b.cfg.Budgets.IndexBytes)
 	// First, since the lanes tell it of a directory that fails.
 	b.refs.warden = b.system.Spawn("warden", kit.Props{Kind: "warden", New: func() kit.Behavior { return &warden{broker: b} }})
@@ -145,6 +146,7 @@ func (b *Broker) foundLogs() (map[model.TopicPartition]metadata.Found, bool) {
 		for _, tp := range d.logs {
 			found[tp] = metadata.Found{
 				Dir: b.dirOf(d.path), RecoveryPoint: d.recovery[tp], LogStart: d.starts[tp], HighWatermark: d.watermarks[tp],
+				Kept: d.kept && !d.clean,
 			}
 		}
 	}

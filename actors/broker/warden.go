@@ -55,6 +55,7 @@ func (w *warden) Receive(ctx *kit.Context, m kit.Message) {
 func (w *warden) fenced(f *disk.Fenced) {
 	b := w.broker
 	b.log.Error("log directory is offline", "dir", f.Dir.Path, "err", f.Err)
+	b.forgetEra(f.Dir.Path)
 	if f.Dir == b.metadataDir {
 		b.fail(fmt.Errorf("the directory of the metadata log, %s, failed: %w", f.Dir.Path, f.Err))
 		return

@@ -84,6 +84,20 @@ func (c *Checkpoints) Mention(tp model.TopicPartition) bool {
 	return false
 }
 
+// Lower takes the recovery point of a log back, before anything is written where it stood: else, after a power cut, the old
+// one vouches for that. It blocks.
+func (c *Checkpoints) Lower(tp model.TopicPartition, to model.Offset) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	o := c.get(checkpoint.RecoveryPoints)
+	if o[tp] <= to {
+		return nil
+	}
+	lowered := maps.Clone(o)
+	lowered[tp] = to
+	return c.replace(checkpoint.RecoveryPoints, lowered)
+}
+
 // Forget takes out what the files say of a former log of that name. It blocks.
 func (c *Checkpoints) Forget(tp model.TopicPartition) error {
 	c.writing.Lock()

@@ -40,6 +40,8 @@ func (*aside) MessageKind() string  { return "metadata.aside" }
 type Found struct {
 	Dir                                    *disk.Dir
 	RecoveryPoint, LogStart, HighWatermark model.Offset
+	// Kept tells that the directory has everything that was written to it, synced or not.
+	Kept bool
 }
 
 // Deps is what the metadata actor works with.

@@ -25,9 +25,9 @@ func (a *actor) open(ctx *kit.Context) {
 	res := &opened{incarnation: ctx.Incarnation()}
 	params := partitionlog.OpenParams{
 		RecoveryPoint: a.kept.recoveryPoint, HighWatermark: a.kept.highWatermark, LogStart: a.kept.logStart,
-		Clean: a.kept.clean, TopicID: h.TopicID,
+		Clean: a.kept.clean, Kept: a.kept.kept, TopicID: h.TopicID,
 	}
-	a.kept.clean = false // a second opening finds what was written since
+	a.kept.clean, a.kept.kept = false, false // a second opening finds what was written since, or failed to be
 	renewed := a.kept.renewed
 	a.opening = true
 	cfg := h.Config()
@@ -41,8 +41,8 @@ func (a *actor) open(ctx *kit.Context) {
 			if err == nil {
 				res.log, res.recovery, err = partitionlog.Open(h.Dir.Env, logDir(h), h.TP, cfg.Log, params)
 			}
-			if err == nil && int64(res.log.LogEnd()-res.log.Flushed()) >= cfg.FlushMessages {
-				err = syncOpened(res.log)
+			if err == nil {
+				err = settle(h, res.log, cfg.FlushMessages)
 			}
 			return err
 		},
@@ -58,12 +58,16 @@ func (a *actor) open(ctx *kit.Context) {
 	ctx.Send(h.Dir.AppendLane(h.TP), passing(h.Dir.Lane(disk.Fsync), passing(h.Dir.BulkLane(h.TP), task)))
 }
 
-// syncOpened makes durable what a killed process left in the page cache, so that with flush.messages all that the log
-// holds counts as written at once.
-func syncOpened(log *partitionlog.Log) error {
-	job := log.Flush()
-	err := job.Run()
-	log.Done(job, err)
+// settle does what has to be done on the disk before the log takes batches. Its recovery point falls where a power cut took
+// more than it should, or ended a truncation half way. What a killed process left in the page cache is made durable, so that
+// with flush.messages all that the log holds counts as written at once.
+func settle(h *Handle, log *partitionlog.Log, flushMessages int64) error {
+	err := h.Dir.Checkpoints.Lower(h.TP, log.RecoveryPoint())
+	if err == nil && int64(log.LogEnd()-log.Flushed()) >= flushMessages {
+		job := log.Flush()
+		err = job.Run()
+		log.Done(job, err)
+	}
 	if err != nil {
 		log.Abandon()
 	}
@@ -300,7 +304,7 @@ func (a *actor) maintain(ctx *kit.Context, m *Maintain) {
 	}
 	now := ctx.Now().UnixMilli()
 	if m.Producers {
-		a.log.ExpireProducers(now, a.deps.ProducerExpiry().Milliseconds())
+		a.changed = a.log.ExpireProducers(now, a.deps.ProducerExpiry().Milliseconds()) > 0 || a.changed
 	}
 	if m.Retention {
 		a.run(ctx, a.log.Retention(now))

@@ -17,7 +17,8 @@ type Host struct {
 	Fresh bool
 	// The checkpoints of the directory, for a log that was there.
 	RecoveryPoint, LogStart, HighWatermark model.Offset
-	Clean                                  bool
+	// Clean and Kept say how the log was left (partitionlog.OpenParams).
+	Clean, Kept bool
 	// Opened is told when the log was opened, or could not be; nil for a fresh one. It only signals.
 	Opened func(partitionlog.Recovery, error)
 	Done   func() // called on an actor's goroutine

@@ -113,7 +113,7 @@ func (s *shard) host(ctx *kit.Context, m *Host) {
 	case h == nil:
 		h = &hosted{kept: &durable{
 			handle: m.Handle, lead: m.Lead, fresh: m.Fresh, recoveryPoint: m.RecoveryPoint, logStart: m.LogStart,
-			highWatermark: m.HighWatermark, clean: m.Clean, opened: m.Opened,
+			highWatermark: m.HighWatermark, clean: m.Clean, kept: m.Kept, opened: m.Opened,
 		}}
 		s.roster.hosted[tp] = h
 		if m.Fresh { // its view is there before anybody hears of the topic

@@ -19,7 +19,7 @@ type durable struct {
 	highWatermark model.Offset
 	recoveryPoint model.Offset
 	logStart      model.Offset
-	clean         bool
+	clean, kept   bool
 	// worked is true once jobs of a log may be on their way: they must have ended before the log is opened anew.
 	worked  bool
 	opened  func(partitionlog.Recovery, error) // told of the first opening; nil afterwards

@@ -2,6 +2,7 @@ package vfs
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -325,6 +326,13 @@ func (c *CrashFS) SyncAll(dir string) error {
 	}
 	c.root.syncAll()
 	return nil
+}
+
+// Era ends with each Crash.
+func (c *CrashFS) Era(string) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return fmt.Sprint("life ", c.life), nil
 }
 
 // SyncDir is FS's.

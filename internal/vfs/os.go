@@ -40,6 +40,8 @@ func (osFS) SyncDir(dir string) error { return syncDir(dir) }
 
 func (osFS) SyncAll(dir string) error { return syncAll(dir) }
 
+func (osFS) Era(dir string) (string, error) { return era(dir) }
+
 func (osFS) Usage(dir string) (total, free int64, err error) { return usage(dir) }
 
 // Lock holds until the file is closed or the process ends, however it ends: a lock left behind by a crash locks nothing.

@@ -2,9 +2,11 @@ package vfs
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -89,7 +91,6 @@ func (f *osFile) Sync() error {
 	}
 }
 
-// Allocate keeps the size, which readers and recovery go by; Kafka's preallocation shows as zeros at the end of a file.
 // syncAll waits for the disk and reports writes that were lost (Linux 5.8 and later).
 func syncAll(dir string) error {
 	d, err := os.Open(dir)
@@ -102,6 +103,30 @@ func syncAll(dir string) error {
 	return errors.Join(err, d.Close())
 }
 
+// bootID is new whenever the kernel starts.
+const bootID = "/proc/sys/kernel/random/boot_id"
+
+// era is the running kernel and the mount: what is unsynced goes with either. Only the ids of mounts that are never used
+// again tell a device that was lost and mounted anew (Linux 6.8 and later).
+func era(dir string) (string, error) {
+	boot, err := os.ReadFile(bootID)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	var st unix.Statx_t
+	if err := unix.Statx(unix.AT_FDCWD, dir, 0, unix.STATX_MNT_ID_UNIQUE, &st); err != nil {
+		return "", &fs.PathError{Op: "statx", Path: dir, Err: err}
+	}
+	if st.Mask&unix.STATX_MNT_ID_UNIQUE == 0 {
+		return "", nil
+	}
+	return fmt.Sprintf("%s mount %d", strings.TrimSpace(string(boot)), st.Mnt_id), nil
+}
+
+// Allocate keeps the size, which readers and recovery go by; Kafka's preallocation shows as zeros at the end of a file.
 func (f *osFile) Allocate(size int64) error {
 	err := unix.Fallocate(int(f.fd), unix.FALLOC_FL_KEEP_SIZE, 0, size)
 	if err == nil || errors.Is(err, unix.EOPNOTSUPP) {

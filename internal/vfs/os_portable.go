@@ -30,6 +30,8 @@ func (f *osFile) ReadAtCached(p []byte, off int64) (int, bool, error) {
 
 func syncAll(string) error { return errors.ErrUnsupported }
 
+func era(string) (string, error) { return "", nil }
+
 func (f *osFile) Sync() error { return f.File.Sync() }
 
 // Allocate does nothing: the blocks are found as they are written.

@@ -28,6 +28,9 @@ type FS interface {
 	// SyncAll makes durable what was written and named before on the file system that holds dir, other programs' too;
 	// errors.ErrUnsupported where the machine has no such call.
 	SyncAll(dir string) error
+	// Era names the life of the page cache that holds dir: while it is the same, everything that was written is there,
+	// synced or not, whatever became of the process that wrote it. "" where the machine cannot tell.
+	Era(dir string) (string, error)
 	// Lock takes an exclusive lock on a file, which it creates, or fails at once with ErrLocked. The lock ends with
 	// the process or with Close.
 	Lock(name string) (io.Closer, error)

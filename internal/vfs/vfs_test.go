@@ -231,3 +231,26 @@ func TestAHookFailsAndShortensCalls(t *testing.T) {
 		t.Fatalf("size %d, want 9", size)
 	}
 }
+
+func TestAnEraLastsWhileThePageCacheDoes(t *testing.T) {
+	for name, s := range systems(t) {
+		t.Run(name, func(t *testing.T) {
+			first, err := s.fs.Era(s.dir)
+			must(t, err)
+			if first == "" {
+				t.Skip("this machine does not tell eras")
+			}
+			again, err := s.fs.Era(s.dir)
+			must(t, err)
+			if again != first {
+				t.Fatalf("the era was %q and is %q", first, again)
+			}
+			if crash, ok := s.fs.(*CrashFS); ok {
+				crash.Crash()
+				if after, err := crash.Era(s.dir); err != nil || after == first {
+					t.Fatalf("after a power cut the era is still %q (%v)", after, err)
+				}
+			}
+		})
+	}
+}

@@ -16,23 +16,10 @@ const topicPartitions = 100
 // now, and takes the time from the new launch until every partition has acknowledged a record. Then once more, with a
 // tenth of the load and an empty page cache.
 func restart(b *bench) error {
-	for _, k := range b.contestants {
-		if err := b.restartOf(k); err != nil {
-			return fmt.Errorf("%s: %w", k.Name, err)
-		}
-	}
-	return nil
+	return b.each(func(b *bench, k peer.Kind) error { return b.fresh(k, b.killed) })
 }
 
-func (b *bench) restartOf(k peer.Kind) (err error) {
-	broker, err := b.broker(k)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, broker.Remove()) }()
-	if err := broker.Start(); err != nil {
-		return err
-	}
+func (b *bench) killed(broker *peer.Broker) error {
 	layout := load.Layout{Prefix: "filled", Topics: b.topics, Partitions: topicPartitions}
 	if err := load.CreateTopics(broker.Address, layout.Partitions, layout.Names()...); err != nil {
 		return err
@@ -92,5 +79,8 @@ func (b *bench) again(broker *peer.Broker, layout load.Layout, what string, seco
 	b.report.add(what+", s until all do", broker.Kind.Name, last.Sub(began).Seconds(), goal{atMost: seconds})
 	b.report.add(what+", resident MiB", broker.Kind.Name, u.Resident, goal{atMost: 150})
 	note("  %s: %s: first %v, all %v, CPU %v, %.0f MiB", broker.Kind.Name, what, first.Sub(began), last.Sub(began), u.CPU, u.Resident)
+	if said := broker.Said("logs were checked"); said != "" {
+		note("  %s", said)
+	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"troupe/tests/bench/load"
@@ -113,6 +114,21 @@ func (b *Broker) Start() error {
 		}
 	}
 	return fmt.Errorf("%s does not serve after %v: %s", b.Kind.Name, patience, b.tail())
+}
+
+// Said gives the last line that the broker has printed with a text in it, "" for none.
+func (b *Broker) Said(text string) string {
+	all, err := os.ReadFile(b.log())
+	if err != nil {
+		return ""
+	}
+	found := ""
+	for line := range strings.Lines(string(all)) {
+		if strings.Contains(line, text) {
+			found = strings.TrimSpace(line)
+		}
+	}
+	return found
 }
 
 func (b *Broker) tail() string {
