@@ -25,14 +25,7 @@ var cleanerSettings = []string{"log.cleaner.backoff.ms=1000"}
 
 // compaction measures the cleaner: its cost, what producers notice of it, and what is left of very many commits.
 func compaction(b *bench) error {
-	for _, k := range b.contestants {
-		for _, part := range []func(*bench, peer.Kind) error{cleaning, cleaningUnderLoad, commitsOfOne} {
-			if err := part(b, k); err != nil {
-				return fmt.Errorf("%s: %w", k.Name, err)
-			}
-		}
-	}
-	return nil
+	return b.each(cleaning, cleaningUnderLoad, commitsOfOne)
 }
 
 // keyedData fills a topic that is not compacted yet.

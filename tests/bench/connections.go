@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"troupe/tests/bench/load"
@@ -11,27 +10,14 @@ import (
 // connections measures the memory of a broker with many connections that have introduced themselves and then send
 // nothing.
 func connections(b *bench) error {
-	for _, k := range b.contestants {
-		if err := b.connectionsOf(k); err != nil {
-			return fmt.Errorf("%s: %w", k.Name, err)
-		}
-	}
-	return nil
-}
-
-func (b *bench) connectionsOf(k peer.Kind) (err error) {
-	broker, err := b.broker(k)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, broker.Remove()) }()
-	if err := broker.Start(); err != nil {
-		return err
-	}
-	hangUp, err := load.Connections(broker.Address, b.idlers)
-	if err != nil {
-		return err
-	}
-	defer hangUp()
-	return b.watchIdle(broker, fmt.Sprintf("%d idle connections", b.idlers), goal{atMost: 250}, goal{})
+	return b.each(func(b *bench, k peer.Kind) error {
+		return b.fresh(k, func(broker *peer.Broker) error {
+			hangUp, err := load.Connections(broker.Address, b.idlers)
+			if err != nil {
+				return err
+			}
+			defer hangUp()
+			return b.watchIdle(broker, fmt.Sprintf("%d idle connections", b.idlers), goal{atMost: 250}, goal{})
+		})
+	})
 }

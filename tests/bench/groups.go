@@ -11,14 +11,7 @@ import (
 
 // groups measures the group coordinator: large groups, many groups, commits, and loading what was committed.
 func groups(b *bench) error {
-	for _, k := range b.contestants {
-		for _, part := range []func(*bench, peer.Kind) error{joins, manyGroups, commits, loading} {
-			if err := part(b, k); err != nil {
-				return fmt.Errorf("%s: %w", k.Name, err)
-			}
-		}
-	}
-	return nil
+	return b.each(joins, manyGroups, commits, loading)
 }
 
 // crowded is the topic of large groups: a partition a member.
@@ -31,20 +24,14 @@ const (
 	crowdMortal   = 100 // members of the group of which one dies
 )
 
-// withBroker runs a part on a fresh broker.
-func (b *bench) withBroker(k peer.Kind, do func(*peer.Broker) error, settings ...string) (err error) {
-	broker, err := b.broker(k, settings...)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, broker.Remove()) }()
-	if err := broker.Start(); err != nil {
-		return err
-	}
-	if _, err := load.AwaitCoordinator(broker.Address, "any"); err != nil {
-		return err
-	}
-	return do(broker)
+// withBroker runs a part on a fresh broker that coordinates groups.
+func (b *bench) withBroker(k peer.Kind, do func(*peer.Broker) error, settings ...string) error {
+	return b.fresh(k, func(broker *peer.Broker) error {
+		if _, err := load.AwaitCoordinator(broker.Address, "any"); err != nil {
+			return err
+		}
+		return do(broker)
+	}, settings...)
 }
 
 // joins has a large group join with and without the initial delay, by both protocols, and a member of another die.

@@ -17,23 +17,10 @@ const (
 // sessions measures consumers with fetch sessions over many partitions of which few get records: what an answered
 // fetch costs, and what waiting costs when nothing is produced.
 func sessions(b *bench) error {
-	for _, k := range b.contestants {
-		if err := b.sessionsOf(k); err != nil {
-			return fmt.Errorf("%s: %w", k.Name, err)
-		}
-	}
-	return nil
+	return b.each(func(b *bench, k peer.Kind) error { return b.fresh(k, b.watched) })
 }
 
-func (b *bench) sessionsOf(k peer.Kind) (err error) {
-	broker, err := b.broker(k)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, broker.Remove()) }()
-	if err := broker.Start(); err != nil {
-		return err
-	}
+func (b *bench) watched(broker *peer.Broker) (err error) {
 	const topic = "watched"
 	if err := load.CreateTopics(broker.Address, sessionPartitions, topic); err != nil {
 		return err
@@ -57,7 +44,7 @@ func (b *bench) sessionsOf(k peer.Kind) (err error) {
 	}
 	now, _ := consumers.Answered()
 	what := fmt.Sprintf("%d sessions of %d partitions", b.size.sessions, sessionPartitions)
-	b.report.add(what+", CPU µs a fetch", k.Name, float64(m.cpu.Microseconds())/float64(now-with), goal{ratioAtMost: 0.25})
-	b.report.add(what+", fetches/s", k.Name, float64(now-with)/(2*b.load).Seconds(), goal{})
+	b.report.add(what+", CPU µs a fetch", broker.Kind.Name, float64(m.cpu.Microseconds())/float64(now-with), goal{ratioAtMost: 0.25})
+	b.report.add(what+", fetches/s", broker.Kind.Name, float64(now-with)/(2*b.load).Seconds(), goal{})
 	return b.watchIdle(broker, "these sessions, nothing produced", goal{}, goal{atMost: 1})
 }

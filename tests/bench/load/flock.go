@@ -3,8 +3,6 @@ package load
 import (
 	"errors"
 	"fmt"
-	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,12 +13,9 @@ import (
 
 // Flock is many small groups whose members share few connections and do nothing but heartbeat.
 type Flock struct {
-	clients  []*Client
+	workers
 	beats    [][][]byte // by connection: the encoded heartbeats of its members
 	answered atomic.Int64
-	running  sync.WaitGroup
-	mu       sync.Mutex
-	failure  error
 }
 
 // groupSize is the members of each group, which are on as many connections: a broker answers a connection in order, and a
@@ -35,11 +30,9 @@ const flockSession = 5 * time.Minute
 func GatherFlock(address string, groups, connections int) (*Flock, error) {
 	f := &Flock{}
 	for range connections {
-		c, err := Dial(address)
-		if err != nil {
-			return nil, errors.Join(err, f.Stop())
+		if _, err := f.dial(address); err != nil {
+			return nil, err
 		}
-		f.clients = append(f.clients, c)
 	}
 	f.beats = make([][][]byte, connections)
 	teams := connections / groupSize
@@ -99,18 +92,9 @@ func (f *Flock) Beat(interval time.Duration) {
 		if len(f.beats[i]) == 0 {
 			continue
 		}
-		f.running.Go(func() { f.end(f.send(c, f.beats[i], interval)) })
-		f.running.Go(func() { f.end(f.receive(c)) })
+		f.run(func() error { return f.send(c, f.beats[i], interval) })
+		f.run(func() error { return f.receive(c) })
 	}
-}
-
-func (f *Flock) end(err error) {
-	if errors.Is(err, net.ErrClosed) {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.failure = errors.Join(f.failure, err)
 }
 
 func (f *Flock) send(c *Client, beats [][]byte, interval time.Duration) error {
@@ -139,14 +123,3 @@ func (f *Flock) receive(c *Client) error {
 
 // Answered counts the heartbeats that were answered.
 func (f *Flock) Answered() int64 { return f.answered.Load() }
-
-// Stop ends the members and tells what went wrong with any of them.
-func (f *Flock) Stop() error {
-	for _, c := range f.clients {
-		_ = c.Close() // ends its goroutines
-	}
-	f.running.Wait()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.failure
-}

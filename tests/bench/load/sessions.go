@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,12 +15,9 @@ import (
 // Sessions are consumers with an incremental fetch session (KIP-227) each, over all the partitions of a topic, that
 // wait for what comes. They run until they are stopped.
 type Sessions struct {
+	workers
 	answered atomic.Int64 // fetches that brought records
 	idle     atomic.Int64 // fetches that ended with their wait
-	running  sync.WaitGroup
-	clients  []*Client
-	mu       sync.Mutex
-	failure  error
 }
 
 // sessionWait is how long a fetch waits, the default of Kafka's consumer.
@@ -32,35 +27,17 @@ const sessionWait = 500 * time.Millisecond
 func OpenSessions(address, topic string, sessions, partitions int) (*Sessions, error) {
 	s := &Sessions{}
 	for range sessions {
-		c, err := Dial(address)
+		c, err := s.dial(address)
 		if err != nil {
-			return nil, errors.Join(err, s.Stop())
+			return nil, err
 		}
-		s.clients = append(s.clients, c)
-		s.running.Go(func() {
-			if err := s.consume(c, topic, partitions); !errors.Is(err, net.ErrClosed) {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				s.failure = err
-			}
-		})
+		s.run(func() error { return s.consume(c, topic, partitions) })
 	}
 	return s, nil
 }
 
 // Answered counts the fetches that brought records and those that waited in vain.
 func (s *Sessions) Answered() (with, without int64) { return s.answered.Load(), s.idle.Load() }
-
-// Stop ends the consumers and tells what went wrong with any of them.
-func (s *Sessions) Stop() error {
-	for _, c := range s.clients {
-		_ = c.Close() // ends its goroutine
-	}
-	s.running.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.failure
-}
 
 // consume fetches until the connection is closed or fails; its error is never nil.
 func (s *Sessions) consume(c *Client, topic string, partitions int) error {
