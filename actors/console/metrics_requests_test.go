@@ -89,7 +89,7 @@ func TestTheStagesOfARequestAddUpToItsTime(t *testing.T) {
 }
 
 // pinned is a request that is sent in the version it has.
-type pinned struct{ *kmsg.FetchRequest }
+type pinned struct{ kmsg.Request }
 
 // SetVersion is part of kmsg.Request.
 func (*pinned) SetVersion(int16) {}
