@@ -3,7 +3,6 @@ package api
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"troupe/actors/controller"
 	"troupe/codec/kerr"
 )
 
@@ -18,8 +17,7 @@ var alterConfigs = &Handler{
 	Handle: handleAlterConfigs,
 }
 
-// handleAlterConfigs answers each resource on its own, in the order of the request, whoever answered it. The controller
-// is asked once, so that what it takes of a request is one change.
+// handleAlterConfigs refuses a null, for which the older request has no meaning.
 func handleAlterConfigs(n *Node, r *Request) {
 	req := r.Body.(*kmsg.AlterConfigsRequest)
 	all := make([]alteration, len(req.Resources))
@@ -33,31 +31,27 @@ func handleAlterConfigs(n *Node, r *Request) {
 		}
 	}
 	markRepeated(all)
-	resp := req.ResponseKind().(*kmsg.AlterConfigsResponse)
-	resp.Resources = make([]kmsg.AlterConfigsResponseResource, len(all))
-	rest := *req
-	rest.Resources = nil
-	var forwarded []int // places in the request of what the controller is asked
-	for i := range all {
-		res := kmsg.NewAlterConfigsResponseResource()
-		res.ResourceType, res.ResourceName = all[i].kind, all[i].name
-		if err := n.refuse(r, &all[i]); err != nil {
+	relay(n, r, req.Resources, alterForm[kmsg.AlterConfigsRequestResource, kmsg.AlterConfigsResponseResource]{
+		refuse: func(i int) error { return n.refuse(r, &all[i]) },
+		answer: func(i int, err error) kmsg.AlterConfigsResponseResource {
+			res := kmsg.NewAlterConfigsResponseResource()
+			res.ResourceType, res.ResourceName, res.ErrorMessage = all[i].kind, all[i].name, errorMessage(err)
 			code, _ := kerr.Of(err)
-			res.ErrorCode, res.ErrorMessage = int16(code), errorMessage(err)
-		} else {
-			forwarded = append(forwarded, i)
-			rest.Resources = append(rest.Resources, req.Resources[i])
-		}
-		resp.Resources[i] = res
-	}
-	if len(forwarded) == 0 {
-		r.Reply(resp)
-		return
-	}
-	n.Controller.SendCaused(r.Cause, &controller.Request{Body: &rest, Done: func(answer kmsg.Response) {
-		for i, res := range answer.(*kmsg.AlterConfigsResponse).Resources {
-			resp.Resources[forwarded[i]] = res
-		}
-		r.Reply(resp)
-	}})
+			res.ErrorCode = int16(code)
+			return res
+		},
+		forward: func(left []kmsg.AlterConfigsRequestResource) kmsg.Request {
+			rest := *req
+			rest.Resources = left
+			return &rest
+		},
+		answers: func(answer kmsg.Response) []kmsg.AlterConfigsResponseResource {
+			return answer.(*kmsg.AlterConfigsResponse).Resources
+		},
+		reply: func(told []kmsg.AlterConfigsResponseResource) {
+			resp := req.ResponseKind().(*kmsg.AlterConfigsResponse)
+			resp.Resources = told
+			r.Reply(resp)
+		},
+	})
 }

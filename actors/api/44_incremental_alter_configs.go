@@ -3,7 +3,6 @@ package api
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"troupe/actors/controller"
 	"troupe/codec/kerr"
 )
 
@@ -18,8 +17,7 @@ var incrementalAlterConfigs = &Handler{
 	Handle: handleIncrementalAlterConfigs,
 }
 
-// handleIncrementalAlterConfigs answers each resource on its own, in the order of the request, whoever answered it. The controller
-// is asked once, so that what it takes of a request is one change.
+// handleIncrementalAlterConfigs takes a null only where a key is deleted.
 func handleIncrementalAlterConfigs(n *Node, r *Request) {
 	req := r.Body.(*kmsg.IncrementalAlterConfigsRequest)
 	all := make([]alteration, len(req.Resources))
@@ -33,37 +31,34 @@ func handleIncrementalAlterConfigs(n *Node, r *Request) {
 		}
 	}
 	markRepeated(all)
-	resp := req.ResponseKind().(*kmsg.IncrementalAlterConfigsResponse)
-	resp.Resources = make([]kmsg.IncrementalAlterConfigsResponseResource, len(all))
-	rest := *req
-	rest.Resources = nil
-	var forwarded []int // places in the request of what the controller is asked
-	for i := range all {
-		res := kmsg.NewIncrementalAlterConfigsResponseResource()
-		res.ResourceType, res.ResourceName = all[i].kind, all[i].name
-		err := n.refuse(r, &all[i])
-		if all[i].kind == kmsg.ConfigResourceTypeBrokerLogger {
-			err = n.refuseLogger(&req.Resources[i])
-		}
-		if err != nil {
+	relay(n, r, req.Resources, alterForm[kmsg.IncrementalAlterConfigsRequestResource, kmsg.IncrementalAlterConfigsResponseResource]{
+		refuse: func(i int) error {
+			if all[i].kind == kmsg.ConfigResourceTypeBrokerLogger {
+				return n.refuseLogger(&req.Resources[i])
+			}
+			return n.refuse(r, &all[i])
+		},
+		answer: func(i int, err error) kmsg.IncrementalAlterConfigsResponseResource {
+			res := kmsg.NewIncrementalAlterConfigsResponseResource()
+			res.ResourceType, res.ResourceName, res.ErrorMessage = all[i].kind, all[i].name, errorMessage(err)
 			code, _ := kerr.Of(err)
-			res.ErrorCode, res.ErrorMessage = int16(code), errorMessage(err)
-		} else {
-			forwarded = append(forwarded, i)
-			rest.Resources = append(rest.Resources, req.Resources[i])
-		}
-		resp.Resources[i] = res
-	}
-	if len(forwarded) == 0 {
-		r.Reply(resp)
-		return
-	}
-	n.Controller.SendCaused(r.Cause, &controller.Request{Body: &rest, Done: func(answer kmsg.Response) {
-		for i, res := range answer.(*kmsg.IncrementalAlterConfigsResponse).Resources {
-			resp.Resources[forwarded[i]] = res
-		}
-		r.Reply(resp)
-	}})
+			res.ErrorCode = int16(code)
+			return res
+		},
+		forward: func(left []kmsg.IncrementalAlterConfigsRequestResource) kmsg.Request {
+			rest := *req
+			rest.Resources = left
+			return &rest
+		},
+		answers: func(answer kmsg.Response) []kmsg.IncrementalAlterConfigsResponseResource {
+			return answer.(*kmsg.IncrementalAlterConfigsResponse).Resources
+		},
+		reply: func(told []kmsg.IncrementalAlterConfigsResponseResource) {
+			resp := req.ResponseKind().(*kmsg.IncrementalAlterConfigsResponse)
+			resp.Resources = told
+			r.Reply(resp)
+		},
+	})
 }
 
 // refuseLogger says why a logger's level is not changed: there is one logger, and it keeps the level of the start.
