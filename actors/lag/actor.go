@@ -86,6 +86,7 @@ func (a *actor) due(ctx *kit.Context) {
 func (a *actor) begin(ctx *kit.Context) {
 	partitions := a.deps.Coordinators.Partitions()
 	a.round++
+	// One more than there are answers to wait for, so that none of them ends the step before all are asked for.
 	a.groups, a.found, a.asking, a.waiting, a.late = nil, Coordinators{}, false, len(partitions)+1, 0
 	for _, n := range partitions {
 		self, told := ctx.Self(), &surveyed{round: a.round}
@@ -109,6 +110,7 @@ func (a *actor) arrived(ctx *kit.Context) {
 		a.publish(ctx)
 		return
 	}
+	// The machine keeps the groups from here on.
 	asks := a.machine.Begin(a.groups, a.deps.Leader)
 	a.groups, a.asking, a.waiting = nil, true, len(asks)+1
 	for _, ask := range asks {

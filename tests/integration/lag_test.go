@@ -48,8 +48,10 @@ func lagColumn(t *testing.T, table string, partition int) string {
 	return ""
 }
 
-func TestConsumerGroupsTellsHowOldIsWhatWaits(t *testing.T) {
-	address := groupBroker(t)
+// behind makes a group that is behind in a topic of six partitions. Record i of a partition is 1000-10*i seconds old; all are
+// one batch in partition 0, and in partition 5 each is a batch too large to come with others.
+func behind(t *testing.T, address string) (group string) {
+	t.Helper()
 	topic := createTopic(t, address, 6)
 	client, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerBatchCompression(kgo.ZstdCompression()), kgo.ProducerLinger(0))
@@ -59,8 +61,6 @@ func TestConsumerGroupsTellsHowOldIsWhatWaits(t *testing.T) {
 	defer client.Close()
 	admin := kadm.NewClient(client)
 
-	// Record i of a partition is 1000-10*i seconds old; all are one batch in partition 0, and in partition 5 each is a batch
-	// too large to come with others.
 	now := time.Now()
 	record := func(partition int32, i, size int) *kgo.Record {
 		at := now.Add(time.Duration(10*i-1000) * time.Second)
@@ -83,7 +83,7 @@ func TestConsumerGroupsTellsHowOldIsWhatWaits(t *testing.T) {
 	for partition, o := range map[int32]int64{0: 7, 1: 4, 2: 10, 3: 2, 5: 1} {
 		offsets.AddOffset(topic.name, partition, o, -1)
 	}
-	group := freshName()
+	group = freshName()
 	if err := admin.CommitAllOffsets(t.Context(), group, offsets); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,12 @@ func TestConsumerGroupsTellsHowOldIsWhatWaits(t *testing.T) {
 	if _, err := admin.DeleteRecords(t.Context(), kadm.Offsets{topic.name: {3: {Topic: topic.name, Partition: 3, At: 8}}}); err != nil {
 		t.Fatal(err)
 	}
+	return group
+}
 
+func TestConsumerGroupsTellsHowOldIsWhatWaits(t *testing.T) {
+	address := groupBroker(t)
+	group := behind(t, address)
 	table := consumerGroups(t, address, "--describe", "--group", group, "--lag-seconds")
 	for partition, old := range map[int]float64{0: 930, 1: 960, 3: 920, 5: 990} {
 		got, err := strconv.ParseFloat(lagColumn(t, table, partition), 64)

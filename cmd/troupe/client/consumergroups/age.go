@@ -16,7 +16,8 @@ import (
 	"troupe/internal/model"
 )
 
-// lagSeconds is the option, which the script does not have, that asks for how old what waits is.
+// lagSeconds is the option, which the script does not have, that asks for how old what waits is. A number of records says
+// little by itself: a hundred thousand may be a second's worth, and ten a day's.
 const lagSeconds = "lag-seconds"
 
 // agedRow is a row with the age of the oldest record that the group has not read: nil when it cannot be told, 0 when
@@ -69,6 +70,7 @@ type search struct {
 	from  map[model.TopicPartition]int64 // what is not found yet
 	ends  map[model.TopicPartition]int64 // of the logs
 	found map[model.TopicPartition]int64 // timestamps
+	// Topics go by their ids from version 13 of Fetch on, and by their names before.
 	ids   map[string][16]byte
 	names map[[16]byte]string
 	// early are partitions whose log begins after the offset.
@@ -174,7 +176,7 @@ var errFound = errors.New("the record is found")
 func (s *search) read(tp model.TopicPartition, at int64, batches []byte) {
 	for len(batches) > 0 {
 		v, rest, err := batch.First(batches)
-		if err != nil { // cut off, or of an old format
+		if err != nil { // cut off by the limit of bytes, or of a format before the present one
 			return
 		}
 		err = v.Each(func(r batch.Record) error {
@@ -195,6 +197,7 @@ func (s *search) read(tp model.TopicPartition, at int64, batches []byte) {
 
 // skip goes on at the log's start where retention took the record.
 func (s *search) skip(ctx context.Context, now time.Time) error {
+	// A leader that has no start to tell, since it has just lost the partition, has no age to tell either.
 	starts, err := s.offsetsAt(ctx, s.early, earliest)
 	if err != nil {
 		return err
