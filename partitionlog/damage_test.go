@@ -2,8 +2,12 @@ package partitionlog
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"troupe/codec/batch"
@@ -104,6 +108,119 @@ func TestALogThatEndsBeforeItsHighWatermarkSaysSo(t *testing.T) {
 		}
 		l.Abandon()
 	}
+}
+
+// Somebody emptied or deleted a segment while the broker was down. Readers go on behind it, as Kafka's do.
+func TestASegmentThatWasEmptiedOrDeletedIsMissed(t *testing.T) {
+	one := int64(len(sequenced(1, 0, 0)))
+	empty := func(t *testing.T, path string) { rewrite(t, path, func([]byte) []byte { return nil }) }
+	remove := func(t *testing.T, path string) {
+		for _, x := range []suffix{suffixLog, suffixIndex, suffixTimeIndex, suffixSnapshot} {
+			file := strings.TrimSuffix(path, string(suffixLog)) + string(x)
+			if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		damage func(*testing.T, string)
+		says   []string
+	}{
+		{"emptied", empty, []string{"00000000000000000003.log", "empty", "3 to 5"}},
+		{"deleted", remove, []string{"00000000000000000000.log", "00000000000000000006.log", "3 to 5"}},
+	} {
+		for _, interval := range []int64{0, 1 << 20} { // every batch has an index entry, or none
+			for _, p := range []OpenParams{{Clean: true}, {RecoveryPoint: 14}, {}, {Kept: true}} {
+				t.Run(fmt.Sprintf("%s, index.interval.bytes %d, %+v", c.name, interval, p), func(t *testing.T) {
+					cfg := testConfig()
+					cfg.SegmentBytes, cfg.IndexIntervalBytes = 3*one, interval
+					l, env, dir := newLogOnDisk(t, cfg)
+					for seq := range model.Sequence(14) {
+						appendAll(t, l, StageOptions{}, sequenced(1, 0, seq))
+						background(t, l, 1)
+					}
+					if p.Clean {
+						finish(t, l)
+					} else {
+						l.Abandon()
+					}
+					c.damage(t, filepath.Join(dir, fileID{offset: 3, suffix: suffixLog}.String()))
+
+					p.HighWatermark = 14
+					l, report, err := Open(env, dir, testPartition, cfg, p)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer l.Abandon()
+					if report.Reason == nil || l.LogEnd() != 14 || report.DeletedSegments != 0 {
+						t.Fatalf("the log ends at %d of 14: %+v", l.LogEnd(), report)
+					}
+					for _, text := range c.says {
+						if !strings.Contains(report.Reason.Error(), text) {
+							t.Errorf("%v\ndoes not say %q", report.Reason, text)
+						}
+					}
+					for o, want := range map[model.Offset]model.Offset{2: 2, 3: 6, 5: 6, 6: 6, 13: 13} {
+						r, err := l.View().Read(o, l.LogEnd(), int(one), true)
+						if err != nil {
+							t.Fatalf("a read at %d: %v", o, err)
+						}
+						head := make(batch.View, one)
+						if _, err := r.File.ReadAt(head, r.Pos); err != nil || head.BaseOffset() != want {
+							t.Errorf("a read at %d gives the batch at %d, want %d; %v", o, head.BaseOffset(), want, err)
+						}
+						r.Release()
+					}
+				})
+			}
+		}
+	}
+}
+
+// A log that must be whole is not opened over a gap.
+func TestAGapInALogThatMustBeWholeIsRefused(t *testing.T) {
+	cfg := testConfig()
+	cfg.SegmentBytes = 3 * int64(len(sequenced(1, 0, 0)))
+	l, env, dir := newLogOnDisk(t, cfg)
+	for seq := range model.Sequence(14) {
+		appendAll(t, l, StageOptions{}, sequenced(1, 0, seq))
+		background(t, l, 1)
+	}
+	finish(t, l)
+	if err := os.Remove(filepath.Join(dir, fileID{offset: 3, suffix: suffixLog}.String())); err != nil {
+		t.Fatal(err)
+	}
+	for required, refused := range map[model.Offset]bool{3: false, 14: true} {
+		l, _, err := Open(env, dir, testPartition, cfg, OpenParams{Clean: true, Required: required})
+		if (err != nil) != refused {
+			t.Errorf("required up to %d: %v", required, err)
+		}
+		if err == nil {
+			l.Abandon()
+		}
+	}
+}
+
+// What compaction removed is no gap.
+func TestASegmentOfACompactedLogMayEndBeforeTheNextOne(t *testing.T) {
+	cfg := testConfig()
+	cfg.SegmentBytes = 3 * int64(len(sequenced(1, 0, 0)))
+	l, env, dir := newLogOnDisk(t, cfg)
+	for seq := range model.Sequence(14) {
+		appendAll(t, l, StageOptions{}, sequenced(1, 0, seq))
+		background(t, l, 1)
+	}
+	finish(t, l)
+	if err := os.Remove(filepath.Join(dir, fileID{offset: 3, suffix: suffixLog}.String())); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Compact = true
+	l, report, err := Open(env, dir, testPartition, cfg, OpenParams{Clean: true})
+	if err != nil || report.Reason != nil {
+		t.Fatalf("%v, %v", report.Reason, err)
+	}
+	l.Abandon()
 }
 
 // rewrite changes a file and gives what is in it now.

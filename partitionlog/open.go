@@ -91,6 +91,7 @@ type loader struct {
 	prepared []model.Offset // of the snapshots that wait for a sync, in a log that was kept
 	ahead    []producer.Entry
 	unsynced int64 // bytes behind trusted
+	tail     mark  // the last batch that the index of the segment taken last knows, by its last offset
 	removes  bool  // batches, or it comes after one that did and was killed
 	// replayFrom is where the producers have to be replayed from at the latest: a transaction index is damaged there.
 	replayFrom model.Offset

@@ -32,6 +32,9 @@ func (ld *loader) loadSegments() error {
 		s.saved = !last
 		complete := !last && ld.bases[i+1] <= ld.written
 		if complete && !ld.noEpochs && ld.sealed(ld.bases[i+1]) && ld.takeIndexes(s) {
+			if err := ld.checkEnd(s, ld.bases[i+1]); err != nil {
+				return err
+			}
 			continue
 		}
 		whole, err := ld.readSegment(s, last, complete)
@@ -43,6 +46,11 @@ func (ld *loader) loadSegments() error {
 		if whole && !last && !ld.params.Kept && ld.end < ld.bases[i+1] && ld.bases[i+1] > ld.trusted && !ld.synced(ld.bases[i+1]) {
 			ld.damage(&CorruptionError{File: s.file.id.String(), Pos: s.size, Offset: ld.end, Reason: "its end was lost"})
 			whole = false
+		}
+		if whole && !last {
+			if err := ld.checkGap(s, ld.end, ld.bases[i+1]); err != nil {
+				return err
+			}
 		}
 		if !whole && !complete {
 			// It grows from here on, as the last one that is left.

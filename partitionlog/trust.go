@@ -104,34 +104,38 @@ func (ld *loader) takeIndexes(s *segment) bool {
 	}
 	// Reading all entries of all old segments would cost what recovery points are there to save.
 	x.offsets.onDisk, x.times.onDisk = int(offsets/offsetEntrySize), int(times/timeEntrySize)
-	if !x.lastEntriesSound(s.size) {
+	var sound bool
+	if ld.tail, sound = x.lastEntries(s.size); !sound {
 		x.offsets.onDisk, x.times.onDisk = 0, 0
 		return false
 	}
 	return true
 }
 
-// lastEntriesSound reads the last entries; the last time entry gives the greatest timestamp.
-func (x *segIndex) lastEntriesSound(logSize int64) bool {
+// lastEntries reads the last entries and tells whether they can be right. The last time entry gives the greatest timestamp,
+// the last offset entry the last batch that is known without reading the log; there may be none.
+func (x *segIndex) lastEntries(logSize int64) (tail mark, sound bool) {
+	tail = mark{offset: x.base - 1}
 	if n := x.offsets.onDisk; n > 0 {
 		var e entry
 		err := x.read(suffixIndex, func(f vfs.File) error {
 			return readFull(f, e[:offsetEntrySize], int64(n-1)*offsetEntrySize)
 		})
 		if err != nil || keyOffset(e[:]) <= 0 || keyPos(e[:]) <= 0 || keyPos(e[:]) >= logSize {
-			return false
+			return tail, false
 		}
+		tail = mark{x.base + model.Offset(keyOffset(e[:])), keyPos(e[:])}
 	}
 	if n := x.times.onDisk; n > 0 {
 		var e entry
 		err := x.read(suffixTimeIndex, func(f vfs.File) error { return readFull(f, e[:], int64(n-1)*timeEntrySize) })
 		if err != nil || keyTimeOffset(e[:]) < 0 || keyTime(e[:]) < 0 {
-			return false
+			return tail, false
 		}
 		x.max = timedMax{keyTime(e[:]), x.base + model.Offset(keyTimeOffset(e[:]))}
 		x.lastMs = x.max.timestampMs
 	}
-	return true
+	return tail, true
 }
 
 // trustedEntries keeps the entries of both indexes that are of batches before written and agree with the log, and gives

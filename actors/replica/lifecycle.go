@@ -111,7 +111,7 @@ func (a *actor) opened(ctx *kit.Context, m *opened) {
 		return
 	}
 	if r := m.recovery; r.Reason != nil {
-		a.deps.Log.Warn("log was damaged, what is whole of it is kept", "partition", a.kept.handle.TP.String(), "err", r.Reason,
+		a.deps.Log.Warn("log was damaged, what is whole of it is kept", "partition", a.kept.handle.TP.String(), "dir", a.kept.handle.Dir.Path, "err", r.Reason,
 			"cut_off_bytes", r.TruncatedBytes, "deleted_segments", r.DeletedSegments)
 	}
 	a.kept.renewed = false
