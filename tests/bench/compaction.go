@@ -60,6 +60,7 @@ func awaitSize(broker *peer.Broker, topic string, most int64) error {
 	return errors.Join(err, fmt.Errorf("%s holds %d bytes after %v", topic, size, cleanWithin))
 }
 
+// sizeOf counts segments alone: indexes are allocated beforehand, at different sizes.
 func sizeOf(broker *peer.Broker, topic string) (size int64, err error) {
 	files, err := filepath.Glob(filepath.Join(broker.Data(), topic+"-*", "*.log"))
 	if err != nil {
@@ -78,6 +79,8 @@ func sizeOf(broker *peer.Broker, topic string) (size int64, err error) {
 	return size, nil
 }
 
+// cleaning lets nothing else happen meanwhile, so that all the CPU of the broker is the cleaner's, but for what an idle
+// broker takes.
 func cleaning(b *bench, k peer.Kind) error {
 	return b.withBroker(k, func(broker *peer.Broker) error {
 		if err := b.keyedData(broker); err != nil {

@@ -72,6 +72,7 @@ func joins(b *bench, k peer.Kind) error {
 	})
 }
 
+// crowdJoins has connections made beforehand: what is measured is the group, not the listener.
 func (b *bench) crowdJoins(broker *peer.Broker, what string, g goal) error {
 	for round := range b.rounds {
 		crowd, err := load.NewCrowd(broker.Address, fmt.Sprint("crowd-", round), crowded, b.members, 45*time.Second, crowdInterval)

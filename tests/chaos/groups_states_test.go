@@ -24,8 +24,10 @@ var stateAims = []struct {
 	{"Empty", allLeave},
 }
 
+// oneMore begins a rebalance, which goes through both states.
 func oneMore(r *Readers, _ []func()) func() { return r.Join() }
 
+// allLeave sends LeaveGroup for each member: a group empties by that, or by the sessions' ends.
 func allLeave(r *Readers, members []func()) func() {
 	for _, leave := range members {
 		leave()

@@ -78,6 +78,7 @@ func (m *member) joinRequest(version int16) *kmsg.JoinGroupRequest {
 	return wire.Versioned(req, version)
 }
 
+// tryJoin sends one join and takes what comes, which for a new dynamic member is an id to come back with (KIP-394).
 func (m *member) tryJoin() *kmsg.JoinGroupResponse {
 	m.t.Helper()
 	return wire.On[*kmsg.JoinGroupResponse](m.conn, m.joinRequest(9))
@@ -108,7 +109,7 @@ func (m *member) syncRequest(assigned ...kmsg.SyncGroupRequestGroupAssignment) *
 	return wire.Versioned(req, 4)
 }
 
-// to is a share of an assignment.
+// to has any text for a share: the coordinator passes it on and does not look into it.
 func to(id, share string) kmsg.SyncGroupRequestGroupAssignment {
 	return kmsg.SyncGroupRequestGroupAssignment{MemberID: id, MemberAssignment: []byte(share)}
 }
@@ -118,6 +119,7 @@ func (m *member) sync(assigned ...kmsg.SyncGroupRequestGroupAssignment) *kmsg.Sy
 	return wire.On[*kmsg.SyncGroupResponse](m.conn, m.syncRequest(assigned...))
 }
 
+// heartbeat is how a member hears that others have begun another generation.
 func (m *member) heartbeat() int16 {
 	m.t.Helper()
 	req := kmsg.NewPtrHeartbeatRequest()
@@ -125,7 +127,8 @@ func (m *member) heartbeat() int16 {
 	return wire.On[*kmsg.HeartbeatResponse](m.conn, wire.Versioned(req, 4)).ErrorCode
 }
 
-// leave gives the code at the top, or else the member's.
+// leave gives the code at the top, or else the member's: since version 3 a member that is not known is no error of the
+// whole.
 func (m *member) leave() int16 {
 	m.t.Helper()
 	req := kmsg.NewPtrLeaveGroupRequest()
@@ -143,7 +146,7 @@ func (m *member) commitRequest(version int16, topics ...kmsg.OffsetCommitRequest
 	return wire.Versioned(req, version)
 }
 
-// offsetOf commits an offset of partitions of a topic.
+// offsetOf is the part of a commit that concerns one topic; the same offset does for all of its partitions.
 func offsetOf(topic string, offset int64, partitions ...int32) kmsg.OffsetCommitRequestTopic {
 	t := kmsg.NewOffsetCommitRequestTopic()
 	t.Topic = topic

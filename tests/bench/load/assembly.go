@@ -104,6 +104,7 @@ func (a *Assembly) live(c *Client, i int, group string) error {
 	}
 }
 
+// own follows what each member has now. While partitions move, an old owner has let go before the new one is given them.
 func (a *Assembly) own(i, partitions int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -79,6 +79,7 @@ func (c *Crowd) await(members int) {
 	}
 }
 
+// settled waits for the generation that has all the members that are left.
 func (c *Crowd) settled(began time.Time) (time.Duration, error) {
 	select {
 	case at := <-c.whole:
@@ -149,6 +150,8 @@ func (c *Crowd) enter(m *crowdMember) error {
 	}
 }
 
+// count notes a member that has its part. A member that syncs twice in a generation, since it was sent to join and nothing
+// had changed, counts once.
 func (c *Crowd) count(m *crowdMember) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,6 +169,8 @@ func (c *Crowd) count(m *crowdMember) {
 	}
 }
 
+// join asks until the member is in a generation. A rebalance that the broker gives up in the middle, or a member id that
+// it has forgotten, is asked for again, as clients do.
 func (c *Crowd) join(m *crowdMember) (*kmsg.JoinGroupResponse, error) {
 	for {
 		var resp kmsg.JoinGroupResponse
@@ -187,6 +192,7 @@ func (c *Crowd) join(m *crowdMember) (*kmsg.JoinGroupResponse, error) {
 	}
 }
 
+// joinRequest subscribes to one topic by the one protocol that all members name, so that nothing is spent on an election.
 func joinRequest(version int16, group, id, topic string, session time.Duration) *kmsg.JoinGroupRequest {
 	subscription := kmsg.NewConsumerMemberMetadata()
 	subscription.Topics = []string{topic}
@@ -197,6 +203,8 @@ func joinRequest(version int16, group, id, topic string, session time.Duration) 
 	return req
 }
 
+// sync waits for the leader's assignment. The leader's request is made from the reply to its join, whose buffer the next
+// reply takes.
 func (c *Crowd) sync(m *crowdMember, joined *kmsg.JoinGroupResponse) (kerr.Code, error) {
 	var resp kmsg.SyncGroupResponse
 	err := m.Do(syncRequest(c.group, m.id, joined, c.topic), &resp)

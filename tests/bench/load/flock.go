@@ -97,6 +97,8 @@ func (f *Flock) Beat(interval time.Duration) {
 	}
 }
 
+// send writes each heartbeat by itself: members that share a connection here are clients of their own elsewhere, and a
+// broker must not profit from requests that come together.
 func (f *Flock) send(c *Client, beats [][]byte, interval time.Duration) error {
 	step := time.NewTicker(interval / time.Duration(len(beats)))
 	defer step.Stop()
@@ -108,6 +110,7 @@ func (f *Flock) send(c *Client, beats [][]byte, interval time.Duration) error {
 	}
 }
 
+// receive ends with the first member that is not known any more: what is measured after that were errors.
 func (f *Flock) receive(c *Client) error {
 	for {
 		var resp kmsg.HeartbeatResponse
