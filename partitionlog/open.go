@@ -93,6 +93,8 @@ type loader struct {
 	unsynced int64 // bytes behind trusted
 	tail     mark  // the last batch that the index of the segment taken last knows, by its last offset
 	removes  bool  // batches, or it comes after one that did and was killed
+	// producing tells that a batch of a producer with an id was read.
+	producing bool
 	// replayFrom is where the producers have to be replayed from at the latest: a transaction index is damaged there.
 	replayFrom model.Offset
 	// noEpochs tells that leader epochs have to be gathered from all batches.

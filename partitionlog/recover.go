@@ -182,6 +182,7 @@ func (ld *loader) walk(s *segment, sc *scanner) (damage, err error) {
 		if last >= checkFrom {
 			ld.report.ScannedBytes += b.size
 		}
+		ld.producing = ld.producing || b.view.ProducerID() != model.NoProducerID
 		timestamp := b.view.MaxTimestamp()
 		if b.pos == 0 {
 			s.roll.firstMs = timestamp

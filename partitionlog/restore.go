@@ -91,7 +91,8 @@ func (ld *loader) readSnapshot(o model.Offset) (entries []producer.Entry, sound 
 }
 
 // replay takes the batches from an offset on into the producer state, and mends the transaction indexes: entries of
-// markers before the offset are in the files, the others come from the markers.
+// markers before the offset are in the files, the others come from the markers. Batches that were read already, and found
+// to be of no producer, are not read again.
 func (ld *loader) replay(from model.Offset) error {
 	for i := max(0, segmentAt(ld.segments, from)); i < len(ld.segments); i++ {
 		s := ld.segments[i]
@@ -100,6 +101,12 @@ func (ld *loader) replay(from model.Offset) error {
 			return err
 		}
 		entries := kept
+		if from >= ld.written && !ld.producing {
+			if err := ld.setTxnIndex(s, entries, len(kept)); err != nil {
+				return err
+			}
+			continue
+		}
 		// A batch that holds the offset is replayed whole; the snapshot cannot have it, since it stands between batches.
 		start, err := s.index.floorOffset(max(from, s.base))
 		if err != nil {

@@ -27,8 +27,9 @@ func readFull(f vfs.File, p []byte, off int64) error {
 }
 
 const (
-	// headerWindow is read to walk over the headers of large batches, smallWindow after a batch smaller than the former.
-	headerWindow = 4 << 10
+	// headerWindow is read to walk over the headers of large batches, smallWindow after a batch smaller than smallBatch.
+	headerWindow = 512
+	smallBatch   = 4 << 10
 	smallWindow  = 32 << 10
 	// bodyWindow is read to walk over whole batches.
 	bodyWindow = 256 << 10
@@ -120,7 +121,7 @@ func (s *scanner) next(checkFrom model.Offset) (found, error) {
 	}
 	s.last = b.view.LastOffset()
 	s.pos += int64(size)
-	s.small = size < headerWindow
+	s.small = size < smallBatch
 	return b, nil
 }
 
