@@ -145,7 +145,7 @@ func (g *consumer) standing(id string) *standing {
 	return &standing{}
 }
 
-// memberIDs are sorted.
+// memberIDs are in one order on every machine that replays the same records: assignors and tombstones go by it.
 func (g *consumer) memberIDs() []string { return timeline.SortedKeys(g.members) }
 
 // legacyCount is how many members are of the classic protocol.

@@ -121,7 +121,7 @@ func (t *topics) look(d image.Delta) {
 
 // ordered gives the topics of a plan that there are, by name.
 func (t *topics) ordered(p plan) (list []*image.Topic) {
-	for id := range p {
+	for id := range p { // any order: the list is sorted below.
 		if topic, there := t.image.TopicByID(id); there {
 			list = append(list, topic)
 		}

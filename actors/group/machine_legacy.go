@@ -196,6 +196,7 @@ func (m *Machine) heartbeatConsumer(w *waiter, g *consumer, r *kmsg.HeartbeatReq
 // waits tells whether others still hold something of a member's target.
 func (g *consumer) waits(id string, s *standing) bool {
 	target, _ := g.targets.Get(id)
+	// any order: whether there is one does not depend on which is found first.
 	for topic, numbers := range target {
 		for _, n := range numbers {
 			at := place{topic, n}

@@ -89,6 +89,7 @@ func (o owned) any(list []held) bool {
 
 // within tells whether the member has said what it has, and all of it is in the list.
 func (o owned) within(list []held) bool {
+	// any order: one that is missing is enough.
 	for p := range o {
 		if _, there := lookUp(list, p); !there {
 			return false
@@ -161,6 +162,7 @@ func (s *step) advanced() *standing {
 			drop = append(drop, h)
 		}
 	}
+	// any order: what is got is sorted below.
 	for topic, numbers := range s.target {
 		for _, n := range numbers {
 			p := place{topic, n}

@@ -36,6 +36,7 @@ func (m *Machine) retarget(g *consumer) {
 // trimmed leaves out topics without partitions, as the record does.
 func trimmed(t plan) plan {
 	out := make(plan, len(t))
+	// any order: it goes from one map into another.
 	for id, numbers := range t {
 		if len(numbers) > 0 {
 			out[id] = numbers
@@ -62,6 +63,7 @@ func (m *Machine) assignInput(g *consumer) assign.Input {
 		p, _ := g.members.Get(id)
 		current, _ := g.targets.Get(id)
 		one := assign.Member{ID: id, Instance: p.instance, Rack: p.rack, Current: current}
+		// any order: the topics are sorted below.
 		for topic := range m.idsOf(g.topicsOf(p)) {
 			one.Topics = append(one.Topics, topic)
 		}

@@ -5,8 +5,10 @@ package interop
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -22,20 +24,26 @@ var quickGroups = []string{
 	"group.consumer.session.timeout.ms=6000", "group.consumer.min.session.timeout.ms=6000",
 }
 
-// crowd counts what the members of a group read.
-type crowd struct {
+// readers count what the members of a group read.
+type readers struct {
 	mu   sync.Mutex
-	read map[string]int
+	read map[string]int // by value
 }
 
-func (c *crowd) count() int {
+func (c *readers) count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.read)
 }
 
+// reader is a member of a group.
+type reader struct {
+	read  atomic.Int64
+	leave func()
+}
+
 // member reads in a group until it is told to leave, and commits all that it has read before it lets a partition go.
-func (c *crowd) member(t *testing.T, address, group, topic string, options ...kgo.Opt) (leave func()) {
+func (c *readers) member(t *testing.T, address, group, topic string, options ...kgo.Opt) *reader {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	all := append([]kgo.Opt{
@@ -48,32 +56,36 @@ func (c *crowd) member(t *testing.T, address, group, topic string, options ...kg
 		}),
 	}, options...)
 	cl := client(t, address, all...)
-	done := make(chan struct{})
+	r, done := &reader{}, make(chan struct{})
 	go func() {
 		defer close(done)
 		for ctx.Err() == nil {
 			records := cl.PollFetches(ctx).Records()
 			c.mu.Lock()
-			for _, r := range records {
-				c.read[string(r.Value)]++
+			for _, each := range records {
+				c.read[string(each.Value)]++
 			}
 			c.mu.Unlock()
+			r.read.Add(int64(len(records)))
 			cl.MarkCommitRecords(records...)
 			cl.AllowRebalance()
 		}
 	}()
-	return func() {
+	r.leave = func() {
 		cancel()
 		<-done
 		cl.Close()
 	}
+	return r
 }
 
-// next waits until so many more records are read.
-func (c *crowd) next(t *testing.T, n int) {
+// settled waits until each of the members has read some more: all have partitions.
+func settled(t *testing.T, members ...*reader) {
 	t.Helper()
-	from := c.count()
-	node.Eventually(t, fmt.Sprintf("%d more records are read", n), func() bool { return c.count() >= from+n })
+	for _, r := range members {
+		from := r.read.Load()
+		node.Eventually(t, "every member reads", func() bool { return r.read.Load() >= from+20 })
+	}
 }
 
 // Members of the consumer protocol, then of both, come and go while records are written: every record is read, and nearly
@@ -97,24 +109,25 @@ func TestMembersOfTheConsumerProtocolComeAndGo(t *testing.T) {
 				}
 				written <- n
 			}()
-			c := &crowd{read: map[string]int{}}
-			var leave []func()
+			c := &readers{read: map[string]int{}}
+			var members []*reader
 			for i := range 4 {
 				var options []kgo.Opt
 				if !mixed || i%2 == 1 {
 					options = append(options, kgo.ServerSideBalancer())
 				}
-				leave = append(leave, c.member(t, address, group, topic, options...))
-				c.next(t, 300)
+				members = append(members, c.member(t, address, group, topic, options...))
+				settled(t, members...)
 			}
-			for _, i := range []int{1, 3, 0} { // of both kinds, the last consumer goes before the classic members
-				leave[i]()
-				c.next(t, 300)
+			for _, i := range []int{3, 1, 0} { // of both kinds, the last consumer goes before the classic members
+				members[i].leave()
+				members = slices.Delete(members, i, i+1)
+				settled(t, members...)
 			}
 			stop()
 			n := <-written
 			node.Eventually(t, "all records are read", func() bool { return c.count() == n })
-			leave[2]()
+			members[0].leave()
 			expectCommittedSum(t, address, group, topic, n)
 			twice := 0
 			for _, times := range c.read {
@@ -160,4 +173,3 @@ func TestTheJavaConsumerReadsByTheConsumerProtocol(t *testing.T) {
 		t.Errorf("the group is described as\n%s", r)
 	}
 }
-

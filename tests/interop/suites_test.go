@@ -32,7 +32,6 @@ func (l leftOut) pattern() string {
 }
 
 var franzLeftOut = leftOut{
-	"Test848RegexBrokerResolves":         "ConsumerGroupHeartbeat",
 	"TestTxnEtl":                         "AddPartitionsToTxn",
 	"TestConsumeRegexShareSkipsInternal": "ShareGroupHeartbeat",
 	"TestShareGroup":                     "ShareGroupHeartbeat",
