@@ -5,6 +5,7 @@ package load
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -42,6 +43,10 @@ func Dial(address string) (*Client, error) {
 	c, err := net.DialTimeout("tcp", address, patience)
 	if err != nil {
 		return nil, err
+	}
+	// Where nobody listens yet on a port that the system might give to a client, a connection may meet itself.
+	if c.LocalAddr().String() == c.RemoteAddr().String() {
+		return nil, errors.Join(fmt.Errorf("nobody listens on %s", address), c.Close())
 	}
 	return &Client{Conn: c, in: bufio.NewReaderSize(c, 64<<10)}, nil
 }
