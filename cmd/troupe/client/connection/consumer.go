@@ -57,7 +57,8 @@ func GroupOptions(props kafkatext.Properties, groupID string) ([]kgo.Opt, error)
 	return append(opts, kgo.RebalanceTimeout(wait)), nil
 }
 
-// protocolOptions reads group.protocol and the properties that only one of the two protocols has.
+// protocolOptions reads group.protocol and the properties that only one of the two protocols has. In the classic one the
+// members decide on their session timeout, their heartbeats and, by their leader, who reads what.
 func protocolOptions(props kafkatext.Properties) ([]kgo.Opt, error) {
 	switch protocol := props["group.protocol"]; strings.ToLower(protocol) {
 	case "", "classic":
@@ -92,7 +93,7 @@ func serverSide(props kafkatext.Properties) ([]kgo.Opt, error) {
 			return nil, fmt.Errorf("%s cannot be set when group.protocol=CONSUMER", key)
 		}
 	}
-	// kgo names the coordinator's assignors by its own ones.
+	// kgo names the coordinator's assignors by its own ones: sticky is uniform, the coordinator's default.
 	switch assignor := props["group.remote.assignor"]; assignor {
 	case "", "uniform":
 		return []kgo.Opt{kgo.ServerSideBalancer(), kgo.Balancers(kgo.StickyBalancer())}, nil

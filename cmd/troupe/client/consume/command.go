@@ -184,7 +184,8 @@ func (c *command) consumerOptions(props kafkatext.Properties, groupID string) ([
 		return nil, option.Fail("Invalid value %s for configuration isolation.level: String must be one of: read_committed, read_uncommitted", level)
 	}
 	if groupID != "" {
-		props["isolation.level"] = level // the option goes over the property, for the member too
+		// The option goes over the property, for the member too: the end it begins at is then the last stable offset.
+		props["isolation.level"] = level
 		member, err := connection.GroupOptions(props, groupID)
 		if err != nil {
 			return nil, option.Fail("Failed to construct kafka consumer: %s", err)

@@ -43,7 +43,7 @@ func (c *command) Define(fs *pflag.FlagSet) {
 	option.Var(fs, &c.config, "command-config", "FILE", "property file for the clients")
 }
 
-// plan is the command line as read; sizes are in bytes.
+// plan is the command line as read; sizes are in bytes. A key of no bytes is empty and not null, as the script sends it.
 type plan struct {
 	bootstrap, topic, acks    string
 	records                   int
@@ -76,6 +76,7 @@ func (c *command) positional(fs *pflag.FlagSet, s option.Streams) error {
 		return option.Fail("Invalid number of arguments. Expected 5 or 6 positional arguments, but got %d. "+
 			"Usage: bootstrap-server topic num-records producer-acks record-size [optional] command-config", n)
 	}
+	// On standard output, as the script has it; JSON there is for programs and stays alone.
 	warn := s.Out
 	if option.JSON(fs) {
 		warn = s.Err
@@ -100,6 +101,7 @@ func (c *command) plan(fs *pflag.FlagSet) (*plan, error) {
 		return nil, err
 	}
 	p := &plan{props: kafkatext.Properties{}}
+	// An option that stands there twice is told when it is read, not before.
 	for _, t := range []struct {
 		text *option.Text
 		to   *string

@@ -51,6 +51,7 @@ func (p *plan) run(ctx context.Context, s option.Streams, json bool, line *progr
 	defer producer.Close()
 	random := mathrand.New(mathrand.NewPCG(0, 0)) // the same records each time, as in the script
 	times := make([]time.Duration, 0, p.records)
+	// The first record finds neither connections nor metadata; the script counts it all the same.
 	for i := range p.records {
 		took, err := measure(ctx, producer.Client, consumer.Client, p.record(random))
 		if ctx.Err() != nil {
@@ -77,7 +78,7 @@ func (p *plan) run(ctx context.Context, s option.Streams, json bool, line *progr
 	return nil
 }
 
-// producer makes one that sends each record at once, and waits for its topic as long as it takes.
+// producer makes one that sends each record at once: a batch that waited for more would be the time of the wait.
 func (p *plan) producer(warn io.Writer) (*connection.Client, error) {
 	props := kafkatext.Properties{}
 	props.Merge(p.props)
@@ -108,7 +109,8 @@ func (p *plan) record(random *mathrand.Rand) *kgo.Record {
 	return r
 }
 
-// measure sends a record, waits for its acknowledgement and then for itself. Whatever else comes is an error: somebody
+// measure sends a record, waits for its acknowledgement and then for itself, so that what the acknowledgement takes is in
+// the time (acks=all is slower here too). Whatever else comes is an error: somebody
 // else uses the topic, and the figures would be theirs.
 func measure(ctx context.Context, producer, consumer *kgo.Client, sent *kgo.Record) (time.Duration, error) {
 	began := time.Now()
@@ -119,7 +121,7 @@ func measure(ctx context.Context, producer, consumer *kgo.Client, sent *kgo.Reco
 	defer cancel()
 	fetches := consumer.PollFetches(within)
 	took := time.Since(began)
-	records := fetches.Records()
+	records := fetches.Records() // taken apart after the clock was read
 	switch {
 	case len(records) == 0 && within.Err() != nil:
 		return 0, option.Fail("poll() timed out before finding a result (timeout:[%d])", patience.Milliseconds())
@@ -146,7 +148,7 @@ type summary struct {
 	P999    int64   `json:"p999Ms"`
 }
 
-// newSummary takes percentiles by rank.
+// newSummary takes percentiles by rank, of whole milliseconds: below one, only the average tells anything.
 func newSummary(times []time.Duration) summary {
 	if len(times) == 0 {
 		return summary{}

@@ -13,7 +13,8 @@ import (
 	"troupe/cmd/troupe/client/kafkatext"
 )
 
-// A topic that is not there is made so.
+// A topic that is not there is made so: one partition keeps the order, and what replication adds to the time is measured
+// on a topic that was made for it.
 const (
 	partitions  = 1
 	replication = 1
@@ -21,6 +22,7 @@ const (
 
 // prepare makes the topic where it is missing and gives the end of each of its partitions, from which the consumer reads.
 func (p *plan) prepare(ctx context.Context, out, warn io.Writer) (map[int32]kgo.Offset, error) {
+	// A client of its own: what it asks must not warm the connections of those that are measured.
 	client, err := connection.Open(p.bootstrap, p.props, "adminclient-1", warn)
 	if err != nil {
 		return nil, fmt.Errorf("Failed to construct kafka consumer: %w", err)
@@ -37,6 +39,7 @@ func (p *plan) prepare(ctx context.Context, out, warn io.Writer) (map[int32]kgo.
 			fmt.Fprintf(out, "Creation of topic %s failed\n", p.topic)
 			return nil, err
 		}
+		// Its leader may not be elected yet, but where it begins is known.
 		return map[int32]kgo.Offset{0: kgo.NewOffset().At(0)}, nil
 	}
 	if err := kafkatext.Answer(found.ErrorCode, nil); err != nil {
@@ -45,7 +48,7 @@ func (p *plan) prepare(ctx context.Context, out, warn io.Writer) (map[int32]kgo.
 	return p.ends(ctx, client, found.Partitions)
 }
 
-// describe asks for the topic without making it.
+// describe asks for the topic without making it: brokers that make topics would give it their own number of partitions.
 func (p *plan) describe(ctx context.Context, client *connection.Client) (kmsg.MetadataResponseTopic, error) {
 	req := kmsg.NewPtrMetadataRequest()
 	topic := kmsg.NewMetadataRequestTopic()
@@ -81,6 +84,8 @@ func (p *plan) create(ctx context.Context, client *connection.Client) error {
 // timestampEnd asks ListOffsets for the end.
 const timestampEnd = -1
 
+// ends asks for the end of every partition. The consumer begins there and not at "the end", which it would look for only
+// after the first record was sent.
 func (p *plan) ends(ctx context.Context, client *connection.Client, all []kmsg.MetadataResponseTopicPartition) (map[int32]kgo.Offset, error) {
 	req := kmsg.NewPtrListOffsetsRequest()
 	topic := kmsg.NewListOffsetsRequestTopic()

@@ -65,6 +65,7 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 	if c.oldConfig.Given() {
 		fmt.Fprintln(s.Out, "Option --admin.config has been deprecated and will be removed in a future version. Use --command-config instead.")
 	}
+	// Everything the command line can be wrong in is read by now.
 	if p.client, err = c.open(s); err != nil {
 		return err
 	}
@@ -72,7 +73,8 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 	return p.run(ctx, s, option.JSON(fs))
 }
 
-// check refuses what the script refuses, in its order.
+// check refuses what the script refuses, in its order: required options all at once, then which partitions are meant, and
+// values only afterwards (plan).
 func (c *command) check(fs *pflag.FlagSet) error {
 	var missing []string
 	for _, name := range []string{"bootstrap-server", "election-type"} {

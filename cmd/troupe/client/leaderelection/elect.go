@@ -41,7 +41,8 @@ func kindOf(text string) (kind, error) {
 	return 0, option.Fail("Cannot parse argument '%s' of option election-type", text)
 }
 
-// outcome is what became of the partitions, and -o json.
+// outcome is what became of the partitions, and -o json. A partition that needed no election is no failure: the script is
+// called for whole clusters, in which most partitions are led as they should be.
 type outcome struct {
 	Type      string    `json:"electionType"`
 	Elected   []string  `json:"elected"`
@@ -76,7 +77,8 @@ func (p *plan) run(ctx context.Context, s option.Streams, json bool) error {
 	return nil
 }
 
-// elect sends the request. Without topics it is for all partitions; an empty list is for none.
+// elect sends the request. Without topics it is for all partitions, and the controller then leaves those out of its answer
+// that need no election; an empty list is for none. Partitions of one topic go under one name, in the order given.
 func (p *plan) elect(ctx context.Context) (*kmsg.ElectLeadersResponse, error) {
 	req := kmsg.NewPtrElectLeadersRequest()
 	req.ElectionType = int8(p.kind)
@@ -84,7 +86,7 @@ func (p *plan) elect(ctx context.Context) (*kmsg.ElectLeadersResponse, error) {
 	if !p.all {
 		req.Topics = []kmsg.ElectLeadersRequestTopic{}
 	}
-	at := map[string]int{}
+	at := map[string]int{} // where a topic stands in the request
 	for _, tp := range p.partitions {
 		i, known := at[tp.Topic]
 		if !known {
@@ -108,6 +110,7 @@ func refused(ctx context.Context, s option.Streams, err error) error {
 		return option.Silent()
 	case known && told.Code == kerr.ClusterAuthorizationFailed.Code:
 		text = "Not authorized to perform leader election"
+	// Any other refusal ends the script with an exception of its client's future.
 	case known && told.Code != kerr.RequestTimedOut.Code:
 		return option.Fail("java.util.concurrent.ExecutionException: %s", told.Qualified())
 	default:
@@ -128,6 +131,7 @@ func (p *plan) sort(answer *kmsg.ElectLeadersResponse) outcome {
 			told[tp] = kafkatext.Answer(partition.ErrorCode, partition.ErrorMessage)
 		}
 	}
+	// Lists that are empty are empty lists in JSON, not null.
 	o := outcome{Type: p.kind.String(), Elected: []string{}, NotNeeded: []string{}, Failed: []failure{}}
 	hash := func(tp model.TopicPartition) int32 { return kafkatext.PartitionHash(tp.Topic, tp.Partition) }
 	for _, tp := range kafkatext.HashOrderBy(all, 0, hash) {

@@ -15,7 +15,10 @@ import (
 // wrong begins the complaints that the script leaves to its JSON library.
 const wrong = "com.fasterxml.jackson.databind.JsonMappingException: "
 
-// read reads the file of partitions: {"partitions": [{"topic": "a", "partition": 1}, …]}. A partition stands in it once.
+// read reads the file of partitions. Other fields are left alone, a partition stands in it once, and an empty list is no
+// mistake: it elects nothing.
+//
+//	{"partitions": [{"topic": "a", "partition": 1}, …]}
 func read(path string) ([]model.TopicPartition, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -25,6 +28,7 @@ func read(path string) ([]model.TopicPartition, error) {
 }
 
 func parse(text []byte) ([]model.TopicPartition, error) {
+	// The script takes what is no JSON for nothing at all, and tells it from JSON of another shape.
 	if !json.Valid(text) {
 		return nil, option.Fail("Replica election data is empty")
 	}
@@ -64,6 +68,7 @@ func parseEntry(entry map[string]json.RawMessage) (tp model.TopicPartition, err 
 		return tp, option.Fail(wrong + "No such field exists: `partition`")
 	}
 	var n int64
+	// Read as 64 bits, so that a number that is too large is told as it is written.
 	if json.Unmarshal(raw, &n) != nil || n < math.MinInt32 || n > math.MaxInt32 {
 		return tp, option.Fail(wrong+"Expected `Integer` value, received %s", raw)
 	}
@@ -71,7 +76,8 @@ func parseEntry(entry map[string]json.RawMessage) (tp model.TopicPartition, err 
 	return tp, nil
 }
 
-// unique names the partitions that stand in the file more than once, as the script prints a set of them.
+// unique names the partitions that stand in the file more than once, as the script prints a set of them. A request with one
+// twice would be answered once, and the count of failures would be off.
 func unique(partitions []model.TopicPartition) error {
 	seen := map[model.TopicPartition]int{}
 	var again []model.TopicPartition

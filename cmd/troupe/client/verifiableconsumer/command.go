@@ -85,6 +85,7 @@ func (c *command) plan(fs *pflag.FlagSet, s option.Streams) (*plan, error) {
 	if p.max, err = verifiable.Number(script, &c.max, "max-messages", "Integer", 32, -1); err != nil {
 		return nil, err
 	}
+	// Only checked: the property is text again.
 	if _, err := verifiable.Number(script, &c.session, "session-timeout", "Integer", 32, 0); err != nil {
 		return nil, err
 	}
@@ -109,7 +110,8 @@ func (c *command) plan(fs *pflag.FlagSet, s option.Streams) (*plan, error) {
 	return p, nil
 }
 
-// properties puts the options over the file, as the script does.
+// properties puts the options over the file, as the script does; verifiable-producer has it the other way round. Of the
+// options that belong to one protocol only those that were given are set: the other protocol refuses them.
 func (c *command) properties(s option.Streams, p *plan) error {
 	p.props = kafkatext.Properties{}
 	if c.oldConfig.Given() {
@@ -123,6 +125,7 @@ func (c *command) properties(s option.Streams, p *plan) error {
 		p.props = file
 	}
 	p.props["group.protocol"] = c.protocol.Last()
+	// Whatever the file says: what is committed has to be known to whoever reads the events.
 	p.props["enable.auto.commit"] = fmt.Sprint(p.autoCommit)
 	for key, text := range map[string]*option.Text{
 		"group.instance.id": &c.instance, "group.remote.assignor": &c.remoteAssignor, "session.timeout.ms": &c.session,
@@ -145,6 +148,7 @@ func (c *command) consumer(p *plan) ([]kgo.Opt, error) {
 		reset = kgo.NewOffset().AtStart()
 	case "latest":
 		reset = kgo.NewOffset().AtEnd()
+	// The member ends, instead of choosing for itself, where its group has no offset.
 	case "none":
 		reset = kgo.NoResetOffset()
 	default:

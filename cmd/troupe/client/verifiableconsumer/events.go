@@ -36,7 +36,7 @@ type span struct {
 	MaxOffset int64 `json:"maxOffset"`
 }
 
-// record is record_data, with --verbose.
+// record is record_data, with --verbose. Keys and values are text; bytes that are none are replaced (U+FFFD).
 type record struct {
 	verifiable.Head
 	Key   *string `json:"key"`
@@ -45,7 +45,7 @@ type record struct {
 	Offset int64 `json:"offset"`
 }
 
-// committed is offsets_committed, without --enable-autocommit.
+// committed is offsets_committed, without --enable-autocommit. It is told after the answer, so a test may count on it.
 type committed struct {
 	verifiable.Head
 	Offsets []commit `json:"offsets"`
@@ -53,6 +53,7 @@ type committed struct {
 	Success bool     `json:"success"`
 }
 
+// commit is the next offset to read, one more than that of the last record.
 type commit struct {
 	partition
 	Offset int64 `json:"offset"`

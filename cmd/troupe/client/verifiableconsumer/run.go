@@ -25,7 +25,7 @@ const (
 	leaveTimeout = 30 * time.Second
 )
 
-// member reads by a plan.
+// member reads by a plan. Events come from its own goroutine and, about partitions, from the client's.
 type member struct {
 	*plan
 	client *connection.Client
@@ -62,6 +62,7 @@ func (p *plan) run(ctx context.Context, errs io.Writer, events *verifiable.Log, 
 	}
 	defer client.Close()
 	m.client = client
+	// Before anything is asked of a broker, as in the script: it tells that the process is there.
 	events.Tell(verifiable.Now("startup_complete"))
 	if err := m.consume(ctx, line); err != nil {
 		fmt.Fprintf(errs, "Error during processing, terminating consumer process: %s\n", err)
@@ -92,13 +93,15 @@ func (m *member) leave(ctx context.Context) {
 	}
 }
 
-// consume polls, tells and commits.
+// consume polls, tells and commits, poll by poll. A rebalance waits from a poll until its records are told and committed,
+// so that no other member is told of them too.
 func (m *member) consume(ctx context.Context, line *progress.Line) error {
 	for (m.max < 0 || m.read < m.max) && ctx.Err() == nil && m.events.Err() == nil {
 		fetches := m.client.PollRecords(ctx, pollRecords)
 		for _, e := range fetches.Errors() {
 			var known *kerr.Error
 			switch {
+			// What a broker answers may pass; what the client itself gives up does not.
 			case errors.As(e.Err, &known) && !known.Retriable:
 				return e.Err
 			case errors.Is(e.Err, context.Canceled), errors.As(e.Err, &known):
@@ -106,6 +109,7 @@ func (m *member) consume(ctx context.Context, line *progress.Line) error {
 				return e.Err
 			}
 		}
+		// A poll without records is nothing to tell: the script's waits until there are some.
 		if fetches.NumRecords() > 0 {
 			offsets := m.tell(fetches)
 			if !m.autoCommit {
@@ -158,6 +162,7 @@ func (m *member) commit(ctx context.Context, offsets []commit) {
 		if uncommitted[o.Topic] == nil {
 			uncommitted[o.Topic] = map[int32]kgo.EpochOffset{}
 		}
+		// Without a leader epoch, as the script commits.
 		uncommitted[o.Topic][o.Partition] = kgo.EpochOffset{Epoch: -1, Offset: o.Offset}
 	}
 	event := committed{Offsets: offsets, Success: true}

@@ -110,7 +110,7 @@ func (c *command) plan(fs *pflag.FlagSet, s option.Streams) (*plan, error) {
 	return p, c.properties(s, p, acks)
 }
 
-// properties puts the file over what the options say, as the script does.
+// properties puts the file over what the options say, as the script does: acks and retries of the file count.
 func (c *command) properties(s option.Streams, p *plan, acks int64) error {
 	p.props = kafkatext.Properties{"acks": strconv.FormatInt(acks, 10), "retries": "0"}
 	if c.oldConfig.Given() {

@@ -46,7 +46,8 @@ type summary struct {
 	Average json.Number `json:"avg_throughput"` // written as Java writes a double
 }
 
-// producer sends the records of a plan.
+// producer sends the records of a plan. Its callback runs on the client's goroutines: the count is atomic, the log has a
+// lock.
 type producer struct {
 	*plan
 	client *connection.Client
@@ -64,7 +65,7 @@ func (p *plan) run(ctx context.Context, warn io.Writer, events *verifiable.Log, 
 	defer client.Close()
 	w := &producer{plan: p, client: client, events: events, began: time.Now()}
 	events.Tell(verifiable.Now("startup_complete"))
-	if p.max != 0 {
+	if p.max != 0 { // nothing to send needs no topic
 		w.awaitTopic(ctx, blockFor)
 	}
 	sent := w.send(ctx, line)
@@ -73,6 +74,7 @@ func (p *plan) run(ctx context.Context, warn io.Writer, events *verifiable.Log, 
 	}
 	line.Clear()
 	events.Tell(verifiable.Now("shutdown_complete"))
+	// The average is over the whole run, with the wait for the topic, as in the script.
 	acked := w.acked.Load()
 	average := 1000 * float64(acked) / float64(max(time.Since(w.began).Milliseconds(), 1))
 	events.Tell(summary{verifiable.Now("tool_data"), sent, acked, p.throughput, json.Number(javatext.Double(average, 64))})
@@ -99,7 +101,8 @@ func (p *plan) open(warn io.Writer) (*connection.Client, time.Duration, error) {
 	return client, blockFor, err
 }
 
-// send hands the records over and tells how many.
+// send hands the records over and tells how many. It does not wait for one before the next, unless the client's buffer is
+// full; the order of the acknowledgements is that of the brokers.
 func (w *producer) send(ctx context.Context, line *progress.Line) int64 {
 	var sent int64
 	for ; (w.max < 0 || sent < w.max) && ctx.Err() == nil; sent++ {
@@ -112,7 +115,7 @@ func (w *producer) send(ctx context.Context, line *progress.Line) int64 {
 	return sent
 }
 
-// record makes the i-th record.
+// record makes the i-th record: a value that tells which one it was, and a key that says where related ones go.
 func (w *producer) record(i int64) *kgo.Record {
 	r := &kgo.Record{Topic: w.topic, Value: []byte(w.prefix + strconv.FormatInt(i, 10))}
 	if w.keys >= 0 {
@@ -146,7 +149,7 @@ func (w *producer) throttle(ctx context.Context, sent int64) {
 	}
 }
 
-// done is called on the client's goroutines.
+// done is called on the client's goroutines, once a record, in whatever order the brokers answer.
 func (w *producer) done(r *kgo.Record, err error) {
 	var key *string
 	if r.Key != nil {

@@ -24,7 +24,7 @@ func (w *producer) awaitTopic(ctx context.Context, blockFor time.Duration) {
 	within, cancel := context.WithTimeout(ctx, blockFor)
 	defer cancel()
 	req := kmsg.NewPtrMetadataRequest()
-	req.AllowAutoTopicCreation = true
+	req.AllowAutoTopicCreation = true // as the producer itself asks
 	topic := kmsg.NewMetadataRequestTopic()
 	topic.Topic = &w.topic
 	req.Topics = append(req.Topics, topic)
@@ -45,6 +45,7 @@ func (w *producer) awaitTopic(ctx context.Context, blockFor time.Duration) {
 // settled tells whether asking again would bring nothing else: the topic is there, or the error will not pass.
 func settled(answer *kmsg.MetadataResponse) bool {
 	for _, topic := range answer.Topics {
+		// LEADER_NOT_AVAILABLE is what a broker answers that has just made the topic.
 		if topic.ErrorCode != 0 {
 			return !kerr.IsRetriable(kerr.ErrorForCode(topic.ErrorCode))
 		}
@@ -80,7 +81,7 @@ func (w *producer) explain(err error) (class, message string) {
 	return failure.QualifiedClass(), failure.Text
 }
 
-// blockText is max.block.ms as the message shows it.
+// blockText is max.block.ms as the message shows it, which is how it was written.
 func blockText(props kafkatext.Properties) string {
 	if text := props["max.block.ms"]; text != "" {
 		return text
