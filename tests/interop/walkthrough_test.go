@@ -42,6 +42,7 @@ func TestTheWalkThroughPrintsTheSameWithBothToolsAgainstBothBrokers(t *testing.T
 		{"our tools against Kafka", kafkaBroker, ourTools},
 	} {
 		t.Run(way.name, func(t *testing.T) {
+			t.Parallel() // our tools mostly wait; Java's machines take the processor
 			got := newWalk(t, way.broker(t, walkSettings...), way.tools).through()
 			for i := range min(len(want), len(got)) {
 				if got[i] != want[i] {
