@@ -26,6 +26,7 @@ func (v *View) TimeAt(o, limit model.Offset) (ms int64, ok bool, err error) {
 			if err != nil {
 				return err
 			}
+			// The record itself is not read: it might have to be decompressed, with all before it in the batch.
 			s := newScanner(f, x.base, pos, x.size)
 			defer s.close()
 			b, err := s.next(unchecked)
@@ -51,6 +52,7 @@ func (v *View) TimeAtOnce(o, limit model.Offset) (ms int64, ok, known bool) {
 	if o >= limit {
 		return 0, false, true
 	}
+	// Marks are of the last segment, and of its latest batches alone.
 	x := v.extent(len(v.segments) - 1)
 	if len(v.marks) == 0 || v.marks[0].offset > o {
 		return 0, false, false

@@ -79,7 +79,8 @@ func (t *times) read() []requestTime {
 	return out
 }
 
-// recentStage gives what came lately of a stage. A window that is made now reaches back to the start of the broker.
+// recentStage gives what came lately of a stage. A window that is made now reaches back to the start of the broker. Windows
+// are 1.6 KB each, and most APIs are never asked for, so they are made when needed.
 func (t *times) recentStage(key int16, stage api.Stage, all histogram.Counts) histogram.Counts {
 	t.mu.Lock()
 	defer t.mu.Unlock()

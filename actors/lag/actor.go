@@ -46,8 +46,11 @@ func New(d *Deps) kit.Props {
 	return kit.Props{Kind: "lag", New: func() kit.Behavior { return &actor{deps: d, machine: NewMachine(d.Options)} }}
 }
 
-// Start waits for the first round.
-func (a *actor) Start(ctx *kit.Context) { ctx.After(a.deps.Every, &roundDue{}) }
+// Start waits for the first round. Numbers of rounds do not come again after a panic: answers to former ones may still come.
+func (a *actor) Start(ctx *kit.Context) {
+	a.round = uint64(ctx.Incarnation()) << 32
+	ctx.After(a.deps.Every, &roundDue{})
+}
 
 // Receive goes through the steps of a round. What comes for a former one is too late.
 func (a *actor) Receive(ctx *kit.Context, m kit.Message) {

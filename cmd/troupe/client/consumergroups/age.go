@@ -114,6 +114,7 @@ func (s *search) ask(ctx context.Context) error {
 			}
 		}
 	}
+	// One request a broker. Those without a leader stay unanswered, as in the other columns.
 	for _, leader := range slices.Sorted(maps.Keys(byLeader)) {
 		req := s.request(byLeader[leader])
 		resp, err := connection.AskNode(ctx, s.client, s.client.Broker(int(leader)), "fetch", req.RequestWith)
@@ -130,6 +131,7 @@ const mostBytes = 64 << 10
 
 func (s *search) request(partitions []model.TopicPartition) *kmsg.FetchRequest {
 	req := kmsg.NewPtrFetchRequest()
+	// There are records behind every offset, so nothing waits unless they go in this moment.
 	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = 500, 1, 32<<20
 	for topic, numbers := range byTopic(partitions) {
 		t := kmsg.NewFetchRequestTopic()
