@@ -12,6 +12,7 @@ func decode(into any, value func(key string) (any, Key, error)) error {
 	return decodeStruct(reflect.ValueOf(into).Elem(), value)
 }
 
+// decodeStruct goes into the groups of fields: the struct is grouped for its readers, while keys are flat.
 func decodeStruct(target reflect.Value, value func(key string) (any, Key, error)) error {
 	for i := range target.NumField() {
 		field := target.Field(i)

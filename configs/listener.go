@@ -49,6 +49,7 @@ func parseEndpoint(s string) (Endpoint, error) {
 	return Endpoint{host, uint16(n)}, nil
 }
 
+// parseVoter reads ID@HOST:PORT, the form of controller.quorum.voters.
 func parseVoter(s string) (Voter, error) {
 	id, address, found := strings.Cut(s, "@")
 	n, err := strconv.ParseInt(id, 10, 32)

@@ -107,6 +107,8 @@ func unescape(s string) (string, error) {
 	return out.String(), nil
 }
 
+// latin1 reads the bytes as Java's Properties does: one byte a character, whatever the platform's encoding. Others are
+// written as \uXXXX.
 func latin1(content []byte) string {
 	runes := make([]rune, len(content))
 	for i, b := range content {

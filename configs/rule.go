@@ -66,6 +66,7 @@ func oneOfAnyCase(valid ...string) Rule {
 	}}
 }
 
+// listOf judges each element and names the one that is wrong, not the list.
 func listOf(valid ...string) Rule {
 	return Rule{"list of " + strings.Join(valid, ", "), func(v any) complaint {
 		for _, element := range v.([]string) {
@@ -124,6 +125,7 @@ var voterList = Rule{"list of ID@HOST:PORT", listForm(func(s string) error { _, 
 
 var endpointList = Rule{"list of HOST:PORT", listForm(func(s string) error { _, err := parseEndpoint(s); return err })}
 
+// listForm is listOf for elements that have a form of their own.
 func listForm(parse func(string) error) func(v any) complaint {
 	return func(v any) complaint {
 		for _, element := range v.([]string) {

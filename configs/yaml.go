@@ -62,6 +62,8 @@ func (y yamlFile) mapping(prefix string, n *yaml.Node) error {
 	return nil
 }
 
+// value takes a key's value, or goes down into a mapping: "log: {retention: {hours: 1}}" and "log.retention.hours: 1" are
+// one. A list is joined as in a server.properties. Aliases are refused, since an error could not say where a value stands.
 func (y yamlFile) value(key string, n *yaml.Node) error {
 	var text string
 	switch n.Kind {

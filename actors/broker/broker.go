@@ -237,6 +237,8 @@ func (b *Broker) Abort() {
 // haltWithin bounds the wait for a disk that hangs.
 const haltWithin = 5 * time.Second
 
+// halt is the end without order: connections are cut, actors stopped, and what a disk is at is waited for a while. Files
+// are left as they are; the marks of a clean stop are not written.
 func (b *Broker) halt() {
 	b.serving.Store(false)
 	b.stopNow()

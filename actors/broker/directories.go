@@ -110,6 +110,8 @@ func makeDurable(fsys vfs.FS, path string) error {
 	return fsys.SyncDir(parent)
 }
 
+// lockDirectory makes a directory that is not there: a first start needs no preparation. The lock ends with the process,
+// so that no crash leaves one behind.
 func lockDirectory(fsys vfs.FS, path string) (*directory, error) {
 	if err := makeDurable(fsys, path); err != nil {
 		return nil, fmt.Errorf("log directory %s cannot be made: %w", path, err)

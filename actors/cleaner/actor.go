@@ -70,6 +70,8 @@ func New(d *Deps) kit.Props {
 // Dropped tells that a log was deleted: its checkpoint must not be taken for that of a later topic of the name.
 type Dropped struct{ Handle *replica.Handle }
 
+// The answers of lanes and replicas carry the run that asked: one that was ended meanwhile, by a deletion or a restart of
+// the actor, is not in the list of runs any more, and its answer is dropped (run.has).
 type (
 	lookDue struct{}
 	loaded  struct {
@@ -198,6 +200,8 @@ func (a *actor) cleaned(h *replica.Handle) model.Offset {
 	return p.offset
 }
 
+// dropped forgets a deleted log, in the file too: a topic of the same name that comes later would be taken for clean up to
+// the old one's offset, and its first records would never be compacted.
 func (a *actor) dropped(ctx *kit.Context, h *replica.Handle) {
 	delete(a.kept.aside, h)
 	a.count()

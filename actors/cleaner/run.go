@@ -84,6 +84,8 @@ func newRun(lane kit.Ref, share Share, now time.Time) *run {
 	return &run{lane: lane, share: share, stopped: stopped, cancel: sync.OnceFunc(func() { close(stopped) }), began: now}
 }
 
+// freeLane gives a lane without a run, and makes one when there are fewer than log.cleaner.threads: a lane is a goroutine
+// with a disk to wait for, and most directories never need the second. Lanes are not ended when the number is lowered.
 func (a *actor) freeLane(ctx *kit.Context, most int) (kit.Ref, bool) {
 	for _, l := range a.lanes {
 		if !slices.ContainsFunc(a.runs, func(r *run) bool { return r.lane == l }) {
@@ -150,6 +152,8 @@ func (r *run) choose(candidates []candidate, nowMs int64, failed func(*replica.H
 
 func (a *actor) has(r *run) bool { return slices.Contains(a.runs, r) }
 
+// measured has the chosen log's replica tell its producers with a view that is flushed: what is cleaned must be on disk, or
+// a power cut could take records whose older versions a cleaning has removed.
 func (a *actor) measured(ctx *kit.Context, r *run) {
 	if !a.has(r) {
 		return
@@ -167,6 +171,9 @@ func (a *actor) measured(ctx *kit.Context, r *run) {
 	a.look(ctx)
 }
 
+// surveyed measures again, on the view that is cleaned: records were appended since the log was chosen. The map of keys and
+// the first group are one step of the lane; from then on each group is put in place before the next is made, so that no
+// more than one group's worth of disk is taken twice.
 func (a *actor) surveyed(ctx *kit.Context, r *run) {
 	if !a.has(r) {
 		return
@@ -203,6 +210,8 @@ func (r *run) next() (err error) {
 	return err
 }
 
+// rewritten has the replica put a group in place. After the last one the checkpoint is written, and only then is the run
+// over: a run whose checkpoint is lost is merely done again.
 func (a *actor) rewritten(ctx *kit.Context, r *run) {
 	if !a.has(r) {
 		return
@@ -221,6 +230,8 @@ func (a *actor) rewritten(ctx *kit.Context, r *run) {
 	r.handle.Send(&replica.Replace{Replacement: r.made, Done: func(err error) { self.Send(&replaced{r, err}) }})
 }
 
+// replaced goes on with the next group. A group that the replica could not take, since retention or a deletion came
+// first, is thrown away with its files, and the run ends.
 func (a *actor) replaced(ctx *kit.Context, m *replaced) {
 	r := m.run
 	if !a.has(r) {

@@ -67,6 +67,8 @@ func (r *Rules) Alter(of image.ConfigResource, stored image.Config, changes []co
 	return image.NewConfig(next), nil
 }
 
+// altered begins with what is stored, put in the place of the layer that it is: only the layers know how a change of a list
+// combines with a default below it.
 func (r *Rules) altered(of image.ConfigResource, current map[string]string, changes []configs.Change) (map[string]string, error) {
 	layers := r.static()
 	switch {

@@ -221,6 +221,8 @@ func (c *conn) acquire(p *pending) error {
 	return nil
 }
 
+// acquireOf takes the credits of a request before anything else of it is kept. Who has to wait is marked: the reader reads
+// no further meanwhile, and that is all the back-pressure a client feels.
 func (c *conn) acquireOf(from *kit.Credits, p *pending) error {
 	if from.TryAcquire(p.size) {
 		return nil

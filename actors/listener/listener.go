@@ -84,6 +84,8 @@ func perAddressMax(l *configs.Socket, host string) int {
 	return int(l.PerAddressMax)
 }
 
+// closed takes a connection off the books, once: reader and writer both end it, and a share given back twice would let the
+// process run out of descriptors.
 func (d *Deps) closed(c *conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -38,6 +38,8 @@ type pending struct {
 	answered, takenUp, sending time.Duration
 }
 
+// state is how far the answer of a request is. It leaves working once; the writer looks at it when the request is the
+// first in the queue, since replies go out in the order of the requests.
 type state uint8
 
 const (

@@ -118,6 +118,8 @@ func (a *applier) Receive(ctx *kit.Context, m kit.Message) {
 	}
 }
 
+// next begins images until one has orders under way. An order that is taken at once ends within the loop, so that a start
+// with a thousand small images makes no round through the mailbox for each.
 func (a *applier) next(ctx *kit.Context) {
 	for a.current == nil && len(a.kept.waiting) > 0 {
 		m := a.kept.waiting[0]

@@ -135,6 +135,7 @@ func (a *applier) shard(tp model.TopicPartition) kit.Ref {
 	return a.deps.Shards[replica.ShardOf(tp, len(a.deps.Shards))]
 }
 
+// drop deletes the replicas of a topic that is gone, and ends its coordinators: the offsets that they keep are no more.
 func (a *applier) drop(ctx *kit.Context, t *image.Topic) {
 	for n := range t.Partitions {
 		h := a.deps.Replicas.Get(model.TopicPartition{Topic: t.Name, Partition: int32(n)})

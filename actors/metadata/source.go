@@ -43,6 +43,8 @@ func (s *Source) Layers() configs.Layers { return s.latest.Load().layers }
 // runs.
 func (s *Source) Broker() *configs.Broker { return s.latest.Load().broker }
 
+// publish derives the broker's configuration only when a dynamic key changed: parsing all keys for each new topic would
+// cost more than the topic.
 func (s *Source) publish(i *image.Image) {
 	before := s.latest.Load()
 	next := &published{image: i, layers: s.LayersOf(i), broker: before.broker}

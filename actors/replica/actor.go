@@ -149,6 +149,8 @@ func (a *actor) Crashed(error) { a.dismiss() }
 // Stopped does the same for an actor whose shard takes it along; one that ended in order has nothing left to do.
 func (a *actor) Stopped(*kit.Context) { a.dismiss() }
 
+// dismiss answers all that was promised. An append whose batch is written but not published is refused: its producer
+// sends it again, and the log that is opened from the files knows it as a duplicate.
 func (a *actor) dismiss() {
 	a.goOffline()
 	for i, w := range a.answers {
@@ -187,6 +189,8 @@ func (a *actor) publish() {
 	}
 }
 
+// answer tells producers at the end of a batch of messages, after the view was published: one that is told of its offset
+// and fetches at once must find the record. The log start is that of now, as Kafka fills it in.
 func (a *actor) answer() {
 	for i, w := range a.answers {
 		if w.Result.Code == kerr.None && a.log != nil {

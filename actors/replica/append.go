@@ -74,6 +74,8 @@ func (m *Append) origin() partitionlog.Origin {
 	return partitionlog.FromClient
 }
 
+// refuse turns what the log says into the producer's code. Of a poisoned log the cause was logged where it happened; what
+// the log's rules do not foresee is this broker's fault, and is logged here.
 func (a *actor) refuse(w Wait, err error) {
 	code, message := kerr.Of(err)
 	if errors.Is(err, partitionlog.ErrPoisoned) {
@@ -177,6 +179,7 @@ func (a *actor) flushByPolicy(ctx *kit.Context) {
 	}
 }
 
+// flush has one sync on its way at a time: the next one covers all that was written meanwhile (group commit).
 func (a *actor) flush(ctx *kit.Context) {
 	a.flushTimer = nil
 	if a.log == nil || a.flushJob != nil {

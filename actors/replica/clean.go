@@ -51,6 +51,7 @@ type surveying struct {
 	producers []producer.Entry
 }
 
+// answer comes once: by the flush that the survey waited for, or by whatever ends the log before it.
 func (s *surveying) answer(err error) {
 	if m := s.message; m != nil {
 		v, p := s.view, s.producers
@@ -59,6 +60,8 @@ func (s *surveying) answer(err error) {
 	}
 }
 
+// survey keeps the view of this moment and answers when all that it shows is flushed (awaitFlush). One at a time is enough:
+// a directory's cleaner has one run a log.
 func (a *actor) survey(m *Survey) {
 	if a.log == nil || a.kept.ending.asked() || a.surveying.message != nil {
 		m.Done(nil, nil, ErrStarting)
@@ -81,6 +84,7 @@ func (a *actor) awaitFlush(ctx *kit.Context) {
 	}
 }
 
+// replace keeps the request until the log takes it: while files are renamed by other work there is nothing to be staged.
 func (a *actor) replace(m *Replace) {
 	if a.replacing.message != nil {
 		m.Done(partitionlog.ErrBusy)

@@ -71,6 +71,8 @@ func millis(d time.Duration) int64 {
 	}
 }
 
+// recompression is nil where batches are stored as they come: compression.type=producer, the default. Any other value
+// costs the broker a decompression and a compression of each batch that comes in another form.
 func recompression(t configs.Topic) *Recompression {
 	switch t.CompressionType {
 	case "gzip":

@@ -94,6 +94,8 @@ func passing(next kit.Ref, task *disk.Task) *disk.Task {
 	return &disk.Task{Name: "pass", Do: func() error { return nil }, Done: func(error) { next.Send(task) }}
 }
 
+// opened takes the log over, or plans the next attempt. An answer to an earlier incarnation brings a log that nobody is to
+// write to: the one that this incarnation asked for is opened after it, from the same files.
 func (a *actor) opened(ctx *kit.Context, m *opened) {
 	if m.incarnation != ctx.Incarnation() {
 		if m.log != nil {
@@ -125,6 +127,8 @@ func (a *actor) opened(ctx *kit.Context, m *opened) {
 	}
 }
 
+// openFailed tries again later, for an operator may put it right while the broker runs; in a directory that failed there is
+// nothing to be tried until a restart.
 func (a *actor) openFailed(ctx *kit.Context, err error) {
 	h := a.kept.handle
 	level := slog.LevelError
@@ -191,6 +195,8 @@ const (
 	restMost = time.Minute
 )
 
+// rest refuses what waits and doubles the pause. A thousand logs on a full disk would else spend its last bytes and all of
+// a core on opening and failing.
 func (a *actor) rest(ctx *kit.Context) {
 	a.resting = true
 	a.failStalled(kerr.KafkaStorageError)
@@ -200,6 +206,7 @@ func (a *actor) rest(ctx *kit.Context) {
 	}
 }
 
+// failStalled answers the appends that came while the log was being opened; nothing of them was staged.
 func (a *actor) failStalled(code kerr.Code) {
 	for _, m := range a.stalled {
 		w := Wait{Sink: m.Sink, Index: m.Index}
@@ -219,6 +226,8 @@ func (a *actor) becomeLeader(m *BecomeLeader) {
 	}
 }
 
+// takeLead begins the leadership with the log as it is written now. The high watermark begins at what this replica knew,
+// not at the log's end: what lies between is committed when the ISR has it (facts/replication.md 3).
 func (a *actor) takeLead(m *BecomeLeader) {
 	h := a.kept.handle
 	a.log.AssignEpoch(m.LeaderEpoch)
@@ -236,6 +245,7 @@ func (a *actor) resign() {
 	a.moved = true
 }
 
+// configure acts on the next append: batches that are on their way were admitted under the old settings.
 func (a *actor) configure(m *Configure) {
 	a.kept.handle.config.Store(m.Config)
 	if a.log != nil {
@@ -244,6 +254,8 @@ func (a *actor) configure(m *Configure) {
 	}
 }
 
+// watch calls at once when the watcher has not seen what is there: the change came before the watch, and nobody would tell
+// of it again.
 func (a *actor) watch(m *Watch) {
 	a.kept.watchFor(m)
 	v := a.kept.handle.View()
@@ -253,6 +265,8 @@ func (a *actor) watch(m *Watch) {
 	}
 }
 
+// deleteRecords moves the log start, and retention takes the segments below it in its next round. Nothing at or above the
+// high watermark is deleted; -1 stands for it (facts/storage-format.md 8).
 func (a *actor) deleteRecords(m *DeleteRecords) {
 	if code := a.serving(); code != kerr.None {
 		m.Done(model.NoOffset, code)

@@ -161,6 +161,8 @@ func (m *Machine) advance() Effects {
 	return e
 }
 
+// release gives the waits that are over. Their records are committed, but where the ISR has shrunk below the minimum since
+// they were staged the producer is told so (facts/replication.md 4). The slice is used again by the next call.
 func (m *Machine) release() Effects {
 	clear(m.released)
 	e := Effects{HighWatermark: model.NoOffset, Answers: m.released[:0]}

@@ -41,6 +41,7 @@ func (q *waitQueue) takeAll() []Wait {
 	return all
 }
 
+// takeDue walks over all waits: deadlines are the clients' and rise with nothing. It is called when the earliest is due.
 func (q *waitQueue) takeDue(now time.Time) []Wait {
 	var due []Wait
 	q.waits = slices.DeleteFunc(q.waits, func(w Wait) bool {
@@ -53,6 +54,7 @@ func (q *waitQueue) takeDue(now time.Time) []Wait {
 	return due
 }
 
+// nextDeadline walks likewise; it is asked when the timer is set anew, once a batch of messages at the most.
 func (q *waitQueue) nextDeadline() (time.Time, bool) {
 	if len(q.waits) == 0 {
 		return time.Time{}, false

@@ -107,6 +107,9 @@ func (s *shard) maintain(ctx *kit.Context, m *maintainDue) {
 	}
 }
 
+// host starts a replica, or keeps it in mind until the one before it under the name is gone. A fresh one is answered for
+// when its view is published, so that a client that is told of the topic can write to it at once; one with files only
+// when its actor is there, since opening may take minutes.
 func (s *shard) host(ctx *kit.Context, m *Host) {
 	tp := m.Handle.TP
 	switch h := s.roster.hosted[tp]; {
@@ -140,6 +143,7 @@ func (s *shard) run(ctx *kit.Context, h *hosted) {
 	}
 }
 
+// order reaches the replica, or changes how the next one is to begin.
 func (s *shard) order(ctx *kit.Context, m *Order) {
 	h := s.roster.hosted[m.Handle.TP]
 	switch {
@@ -158,6 +162,8 @@ func (s *shard) order(ctx *kit.Context, m *Order) {
 	}
 }
 
+// drop has the actor rename its files and end. The name is free for the topic's next incarnation when both have happened
+// (free), whichever comes first.
 func (s *shard) drop(ctx *kit.Context, m *Drop) {
 	h := s.roster.hosted[m.Handle.TP]
 	switch {
@@ -265,6 +271,7 @@ func (s *shard) gaveUp(m kit.GaveUp) {
 	}
 }
 
+// closeAll counts down the logs, those under deletion with them: the stop waits for their renames, not for their unlinks.
 func (s *shard) closeAll(ctx *kit.Context, m *CloseAll) {
 	s.roster.closing, s.roster.open = m, len(s.roster.hosted)
 	self := ctx.Self()

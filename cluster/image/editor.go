@@ -149,6 +149,7 @@ func (e *Editor) config(r *record.Config) string {
 	return ""
 }
 
+// setConfig keeps no empty entry: a resource whose last key was deleted is as one that never had any.
 func (e *Editor) setConfig(resource ConfigResource, c Config) {
 	if c.Len() == 0 {
 		e.next.configs = e.next.configs.without(resource)

@@ -70,6 +70,7 @@ func (i *Image) topicRecords(yield func(record.Record) bool) bool {
 	return true
 }
 
+// record writes a partition whole, as a checkpoint has it: no change records are left to be replayed on it.
 func (p *Partition) record(id model.TopicID, n int32) *record.Partition {
 	return &record.Partition{
 		PartitionID: n, TopicID: id, Replicas: p.Replicas, ISR: p.ISR, RemovingReplicas: p.Removing,

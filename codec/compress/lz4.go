@@ -33,6 +33,8 @@ type lz4Decoder struct {
 
 func newLZ4Decoder() *lz4Decoder { return &lz4Decoder{frames: lz4.NewReader(nil)} }
 
+// reset judges the frame before the library does: it must be version 1 of the frame format, and its blocks independent,
+// as Kafka's decoder demands. What the library takes beyond that no Kafka client could read back.
 func (d *lz4Decoder) reset(block []byte) error {
 	if len(block) < lz4LeastHeader || binary.LittleEndian.Uint32(block) != lz4Magic {
 		return errLZ4Frame

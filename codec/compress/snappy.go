@@ -35,6 +35,7 @@ type snappyDecoder struct {
 	unread []byte
 }
 
+// reset tells the two forms apart: the Java library frames its chunks (xerial), others write one bare block.
 func (d *snappyDecoder) reset(block []byte) error {
 	if len(block) == 0 {
 		return errSnappy
@@ -61,6 +62,8 @@ func (d *snappyDecoder) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// next decodes a chunk. The length that the chunk says it unpacks to is held to what its size can give, before memory is
+// taken for it: a few bytes may claim 4 GiB.
 func (d *snappyDecoder) next() error {
 	chunk := d.block
 	if d.xerial {
@@ -95,6 +98,8 @@ func (d *snappyDecoder) close() (reusable bool) {
 	return cap(d.plain) <= snappyKeep
 }
 
+// appendSnappy writes the xerial form, which every client reads: magic, version 1, compatible with 1, then chunks of 32 KiB
+// with their lengths before them.
 func appendSnappy(dst, src []byte) []byte {
 	dst = append(dst, xerialMagic...)
 	dst = append(dst, 0, 0, 0, 1, 0, 0, 0, 1)

@@ -42,6 +42,8 @@ type zstdDecoder struct {
 	wide   bool
 }
 
+// reset decides by the header. Small frames are unpacked whole, which is fastest; of large ones only a window is held. A
+// frame that claims more than its size can hold, or that is to be skipped, is refused before anything is unpacked.
 func (d *zstdDecoder) reset(block []byte) error {
 	var h zstd.Header
 	if err := h.Decode(block); err != nil {
@@ -145,6 +147,8 @@ func (d *zstdDecoder) close() (reusable bool) {
 	return d.stream == nil || d.stream.Reset(nil) == nil
 }
 
+// appendZstd makes one frame. The window is bounded, since every reader has to hold one as large, and there is no checksum:
+// the batch has one.
 func appendZstd(dst []byte, level int, src []byte) ([]byte, error) {
 	effort := zstd.EncoderLevelFromZstd(level)
 	w, pool, err := pooled(encoder{Zstd, int(effort)}, func() (*zstd.Encoder, error) {

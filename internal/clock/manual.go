@@ -80,6 +80,7 @@ type call struct {
 	f     func()
 }
 
+// Stop tells, as time.Timer's does, whether the call was still to come.
 func (c *call) Stop() bool {
 	c.clock.mu.Lock()
 	defer c.clock.mu.Unlock()

@@ -63,6 +63,8 @@ func (f *crashFile) WriteAt(p []byte, off int64) (int, error) {
 
 func (f *crashFile) WriteVectorAt(bufs [][]byte, off int64) (int64, error) { return f.write(bufs, off) }
 
+// write records the edit beside the data: Crash keeps those that were synced and a part of the others. The hook is called
+// before the lock is taken, since it may hold the write back while others go on.
 func (f *crashFile) write(bufs [][]byte, off int64) (int64, error) {
 	// The caller may use its buffers again, while the edit is kept until the next sync.
 	data := slices.Concat(bufs...)

@@ -265,6 +265,8 @@ func (c *CrashFS) RemoveAll(name string) error {
 	return err
 }
 
+// remove takes the name away. An open file lives on under its handle, as on Unix; durable is the removal only after a sync
+// of the directory, so a crash may bring the file back.
 func (c *CrashFS) remove(name string, all bool) error {
 	fault := c.begin(Call{Op: OpRemove, Name: name})
 	c.mu.Lock()

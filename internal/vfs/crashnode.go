@@ -51,6 +51,8 @@ func (n *crashNode) set(change map[string]*crashNode) {
 	n.changes = append(n.changes, change)
 }
 
+// applyNames does one change of a directory's names; nil stands for a name that goes. A rename is one change of two names,
+// so that no crash keeps half of it.
 func applyNames(names, change map[string]*crashNode) {
 	for name, child := range change {
 		if child == nil {
@@ -74,6 +76,8 @@ func (n *crashNode) edit(e edit) {
 	n.edits = append(n.edits, e)
 }
 
+// applyEdit does one write or truncation on the bytes that a file has, now or durably: the same edits in the same order
+// give both states.
 func applyEdit(data []byte, e edit) []byte {
 	end := e.size
 	if !e.truncate {

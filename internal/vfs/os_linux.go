@@ -15,6 +15,8 @@ import (
 // iovMax is the kernel's limit of buffers in one call (IOV_MAX).
 const iovMax = 1024
 
+// WriteVectorAt goes on after a short write until the kernel says why: on a full disk the bytes that fit are written, and
+// the caller is told how many, with the error of the next call.
 func (f *osFile) WriteVectorAt(bufs [][]byte, off int64) (int64, error) {
 	var done int64
 	for len(bufs) > 0 {
@@ -51,6 +53,8 @@ func skip(bufs [][]byte, n int) [][]byte {
 // and network file systems); the page cache is then not asked again.
 var noWaitRefused atomic.Bool
 
+// ReadAtCached never waits for the disk (preadv2 with RWF_NOWAIT, Linux 4.14). Where that is not to be had everything
+// counts as cached, so that the caller reads on its own goroutine, as it would without the question.
 func (f *osFile) ReadAtCached(p []byte, off int64) (int, bool, error) {
 	if !noWaitRefused.Load() {
 		n, err := unix.Preadv2(int(f.fd), [][]byte{p}, off, unix.RWF_NOWAIT)

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// syncDir makes names durable: fsync of a file does not promise that the directory knows it.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
