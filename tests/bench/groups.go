@@ -138,7 +138,7 @@ func manyGroups(b *bench, k peer.Kind) error {
 		b.report.add(what+"resident MiB", k.Name, m.resident, goal{atMost: 300})
 		b.report.add(what+"heartbeats/s", k.Name, rate, goal{})
 		return nil
-	}, "group.initial.rebalance.delay.ms=20")
+	}, "group.initial.rebalance.delay.ms=50")
 }
 
 // commits measures how fast offsets are committed.

@@ -16,6 +16,7 @@ const (
 	promptJoinVersion  = 3 // the last one that makes a member by its first join
 	syncVersion        = 3
 	heartbeatVersion   = 3
+	leaveVersion       = 2
 	commitVersion      = 7
 	offsetFetchVersion = 5
 )

@@ -3,6 +3,7 @@ package load
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -50,37 +51,83 @@ func GatherFlock(address string, groups, connections int) (*Flock, error) {
 	return f, nil
 }
 
-// gather makes one group on the connections from first on.
+// gather makes one group on the connections from first on. A slow broker may begin it before all have come; then those
+// that came too late would wait for the others, and another group is made in its place.
 func (f *Flock) gather(group string, first int) error {
+	const tries = 20
+	for again := range tries {
+		whole, err := f.tryToGather(fmt.Sprint(group, "-", again), first)
+		if whole || err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s was not whole %d times: the broker needs more time for the first join", group, tries)
+}
+
+// lateRebalance bounds the wait of a member that came too late.
+const lateRebalance = 2 * time.Second
+
+func (f *Flock) tryToGather(group string, first int) (whole bool, err error) {
 	team := f.clients[first : first+groupSize]
 	for _, c := range team {
-		if err := c.Send(joinRequest(promptJoinVersion, group, "", "t", flockSession)); err != nil {
-			return err
+		req := joinRequest(promptJoinVersion, group, "", "t", flockSession)
+		req.RebalanceTimeoutMillis = int32(lateRebalance / time.Millisecond)
+		if err := c.Send(req); err != nil {
+			return false, err
 		}
 	}
 	var joined [groupSize]kmsg.JoinGroupResponse
+	whole = true
 	for i, c := range team {
 		if err := c.Decode(&joined[i], promptJoinVersion); err != nil {
-			return err
+			return false, err
 		}
-		if code := kerr.Code(joined[i].ErrorCode); code != kerr.None {
-			return fmt.Errorf("join of %s: %w", group, code)
-		}
+		whole = whole && kerr.Code(joined[i].ErrorCode) == kerr.None && joined[i].Generation == joined[0].Generation
 	}
+	var beats [groupSize][]byte
 	for i, c := range team {
-		beat := heartbeatRequest(group, joined[i].MemberID, joined[i].Generation)
-		f.beats[first+i] = append(f.beats[first+i], formatter.AppendRequest(nil, beat, 1))
+		beats[i] = formatter.AppendRequest(nil, heartbeatRequest(group, joined[i].MemberID, joined[i].Generation), 1)
+		joined[i].MemberID = strings.Clone(joined[i].MemberID) // the reply's buffer is used again
+		if !whole {
+			continue
+		}
 		if err := c.Send(syncRequest(group, joined[i].MemberID, &joined[i], "t")); err != nil {
-			return err
+			return false, err
 		}
 	}
+	if whole {
+		whole, err = synced(team)
+	}
+	if err != nil || !whole {
+		return false, errors.Join(err, disband(group, team, joined[:]))
+	}
+	for i := range team {
+		f.beats[first+i] = append(f.beats[first+i], beats[i])
+	}
+	return true, nil
+}
+
+// synced awaits the assignments of all.
+func synced(team []*Client) (all bool, err error) {
+	all = true
 	for _, c := range team {
-		var synced kmsg.SyncGroupResponse
-		if err := c.Decode(&synced, syncVersion); err != nil {
-			return err
+		var resp kmsg.SyncGroupResponse
+		if err := c.Decode(&resp, syncVersion); err != nil {
+			return false, err
 		}
-		if code := kerr.Code(synced.ErrorCode); code != kerr.None {
-			return fmt.Errorf("sync of %s: %w", group, code)
+		all = all && kerr.Code(resp.ErrorCode) == kerr.None
+	}
+	return all, nil
+}
+
+// disband has all leave, whether they are known or not.
+func disband(group string, team []*Client, joined []kmsg.JoinGroupResponse) error {
+	for i, c := range team {
+		req := kmsg.NewPtrLeaveGroupRequest()
+		req.Version, req.Group, req.MemberID = leaveVersion, group, joined[i].MemberID
+		var resp kmsg.LeaveGroupResponse
+		if err := c.Do(req, &resp); err != nil {
+			return err
 		}
 	}
 	return nil
