@@ -101,6 +101,8 @@ type loader struct {
 	noEpochs bool
 }
 
+// load takes the steps in the order in which each needs the one before: names, then how far they can be trusted, the leader
+// epochs, the batches, and last the producers, which are replayed up to where the log turned out to end.
 func (ld *loader) load(names []fs.DirEntry) error {
 	if err := ld.list(names); err != nil {
 		return err
@@ -201,6 +203,7 @@ func (ld *loader) sortFiles() error {
 	return nil
 }
 
+// removeName removes a file of any name; one that is gone already was removed by the start before.
 func (ld *loader) removeName(name string) error {
 	err := ld.env.FS.Remove(filepath.Join(ld.dir.path, name))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -29,6 +29,8 @@ func (ld *loader) restart() error {
 	return errors.Join(emptySegment(ld.dir, base), ld.env.FS.SyncDir(ld.dir.path))
 }
 
+// removeSegments takes the latest first and of each the log file last: what a crash leaves is a log that ends earlier, or a
+// segment whose indexes are made anew.
 func (ld *loader) removeSegments(bases []model.Offset) error {
 	if len(bases) == 0 {
 		return nil
@@ -52,6 +54,7 @@ func (ld *loader) remove() error {
 	return ld.dir.beginRemoval()
 }
 
+// settleRemoval syncs the end that is left before the mark goes: from then on nobody looks for a removal.
 func (ld *loader) settleRemoval() error {
 	if !ld.removes {
 		return nil

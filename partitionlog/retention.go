@@ -111,6 +111,9 @@ type retentionTask struct {
 	renamed []fileID
 }
 
+// run renames and unlinks nothing: who reads from a view that was made before goes on until file.delete.delay.ms is over.
+// The snapshot of a segment goes at once, since only an opening reads it. A crash in between leaves a log that begins
+// with any of the segments; the next round takes the rest.
 func (t *retentionTask) run() error {
 	if t.next != nil {
 		// It is durable before the first of the others goes: a directory without segments is a log that begins at 0.
@@ -135,6 +138,8 @@ func (t *retentionTask) run() error {
 	return nil
 }
 
+// done moves the log start up to the first segment that is left, also where retention was asked for and not DeleteRecords:
+// what has no file is out of range.
 func (t *retentionTask) done(l *Log, err error) {
 	l.renaming = false
 	if err != nil {

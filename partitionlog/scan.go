@@ -136,6 +136,7 @@ func (s *scanner) plausible(v batch.View) error {
 	return nil
 }
 
+// checkCRC reads a batch whole, in one piece where the window holds it.
 func (s *scanner) checkCRC(b *found, window int) error {
 	if b.size <= bodyWindow {
 		whole, err := s.load(int(b.size), window)

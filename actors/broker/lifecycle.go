@@ -84,6 +84,8 @@ func (l *lifecycle) Start(ctx *kit.Context) {
 	l.register(ctx)
 }
 
+// Receive goes on with whatever the controller answers. A heartbeat that is due before a registration was accepted is a
+// registration that is tried again.
 func (l *lifecycle) Receive(ctx *kit.Context, m kit.Message) {
 	switch m := m.(type) {
 	case *heartbeatDue:

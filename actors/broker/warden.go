@@ -69,6 +69,7 @@ func (w *warden) fenced(f *disk.Fenced) {
 	b.fail(fmt.Errorf("every log directory failed; the last was %s: %w", f.Dir.Path, f.Err))
 }
 
+// refused begins a shortage. What comes while one is told of is part of it.
 func (w *warden) refused(ctx *kit.Context, m *disk.Short) {
 	if w.short[m.Dir] != nil {
 		return // some writes pass in between
@@ -82,6 +83,8 @@ func (w *warden) refused(ctx *kit.Context, m *disk.Short) {
 	ctx.After(shortageLook, &shortageDue{m.Dir})
 }
 
+// look ends a shortage when nothing was refused for a while and something was appended since; without an append nobody knows,
+// and after shortageForget nobody asks.
 func (w *warden) look(ctx *kit.Context, m *shortageDue) {
 	s, now, total := w.short[m.dir], ctx.Now(), m.dir.Refused()
 	if total != s.seen {

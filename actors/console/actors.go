@@ -147,6 +147,7 @@ func (b *branch) sum() {
 	}
 }
 
+// add counts an actor and all below it; a part of a path that is no actor has only what is below.
 func (s *sums) add(c *branch) {
 	if c.Kind != "" {
 		s.Actors++

@@ -46,6 +46,7 @@ func (f *follow) belongs(s *trace.Span) bool {
 	return false
 }
 
+// remember forgets the trace that was admitted longest ago: a filter that matches everything must not grow without end.
 func (f *follow) remember(id trace.TraceID) {
 	if f.known == nil {
 		f.known = make(map[trace.TraceID]struct{})
@@ -60,6 +61,7 @@ func (f *follow) remember(id trace.TraceID) {
 	f.known[id] = struct{}{}
 }
 
+// hold keeps spans that may turn out to belong: a trace's first spans end before the one that the filter matches.
 func (f *follow) hold(s trace.Span) {
 	if len(f.held) < heldMax {
 		f.held = append(f.held, s)

@@ -10,6 +10,8 @@ var (
 	cleanerBytes = desc("troupe_cleaner_bytes_total", "Bytes that cleaners have read and written.", "directory")
 )
 
+// collectCleaners gives the sums and maxima that Kafka's metrics are of; where Kafka has one cleaner manager a broker, there
+// is a cleaner a directory here.
 func (s *Server) collectCleaners(e emitter) {
 	now := s.deps.Node.Clock.Now()
 	var dead, longest, idle float64

@@ -79,6 +79,7 @@ func (s *Server) Serve() {
 // Close ends all requests, streams too.
 func (s *Server) Close() error { return s.http.Close() }
 
+// routes names methods: what changes something is a POST, which guarded keeps from pages of other origins.
 func (s *Server) routes() *http.ServeMux {
 	m := http.NewServeMux()
 	m.HandleFunc("GET /livez", s.live)

@@ -40,6 +40,7 @@ type stageOf struct {
 	stage api.Stage
 }
 
+// newTimes has a window for each API from the start: made on demand, the first scrape would see nothing of what came before.
 func newTimes(n *api.Node) *times {
 	t := &times{node: n, requests: make(map[int16]*window), stages: make(map[stageOf]*window), flushes: window{turned: n.Clock.Now()}}
 	for _, h := range n.APIs {

@@ -35,6 +35,7 @@ func (a *applier) clearAside(ctx *kit.Context) {
 	a.kept.found = nil
 }
 
+// setAside counts what the lanes have done, and tells of it when the last one has answered.
 func (a *applier) setAside(m *aside) {
 	s := &a.kept.strays
 	s.left--
