@@ -104,7 +104,7 @@ func (p *plan) elect(ctx context.Context) (*kmsg.ElectLeadersResponse, error) {
 // refused says a failure of the whole call: twice, on both outputs, where the script has words of its own for it.
 func refused(ctx context.Context, s option.Streams, err error) error {
 	var told *kafkatext.Failure
-	text := err.Error()
+	text := "Timeout waiting for election results"
 	switch known := errors.As(err, &told); {
 	case ctx.Err() != nil:
 		return option.Silent()
@@ -113,8 +113,6 @@ func refused(ctx context.Context, s option.Streams, err error) error {
 	// Any other refusal ends the script with an exception of its client's future.
 	case known && told.Code != kerr.RequestTimedOut.Code:
 		return option.Fail("java.util.concurrent.ExecutionException: %s", told.Qualified())
-	default:
-		text = "Timeout waiting for election results"
 	}
 	fmt.Fprintln(s.Out, text)
 	return option.Fail("%s", text)

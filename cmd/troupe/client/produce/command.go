@@ -9,17 +9,16 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
 	"troupe/cmd/troupe/client/connection"
 	"troupe/cmd/troupe/client/kafkatext"
 	"troupe/cmd/troupe/client/option"
+	"troupe/cmd/troupe/client/progress"
 )
 
 // command keeps options by their place in the script: several are old ways to set a property of the producer.
@@ -173,18 +172,12 @@ func (c *command) lines(s option.Streams) (*lineReader, error) {
 	return newLineReader(props, s.In, prompt(s))
 }
 
-// prompt writes ">" before each line when a person is typing.
+// prompt writes ">" before each line when a person is typing: a pipe must get no prompts between its lines.
 func prompt(s option.Streams) func() {
-	if !terminal(s.In) || !terminal(s.Out) {
+	if !progress.Terminal(s.In) || !progress.Terminal(s.Out) {
 		return func() {}
 	}
 	return func() { io.WriteString(s.Out, ">") }
-}
-
-// terminal tells whether a person is at the other end: a pipe must get no prompts between its lines.
-func terminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // properties merges the options over the properties of the producer.
