@@ -24,7 +24,9 @@ const (
 // AwaitCoordinator waits until a group is served; the topic of offsets is made for it where there is none. It tells
 // when the broker first answered at all; it may not listen yet.
 func AwaitCoordinator(address, group string) (answered time.Time, err error) {
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); pause(soon) {
+	// Not more often: each attempt while nobody listens may take the very port that the broker is about to bind.
+	const seldom = 20 * time.Millisecond
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); pause(seldom) {
 		c, dialErr := Dial(address)
 		if err = dialErr; err != nil {
 			continue
