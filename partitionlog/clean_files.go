@@ -159,7 +159,7 @@ func (w *cleanWriter) finish() error {
 	}
 	block.written()
 	s.written, s.saved = true, true
-	s.txnIndex = txnAppender{size: int64(len(w.txn)), synced: int64(len(w.txn))}
+	s.txnIndex = txnAppender{size: int64(len(w.txn)), written: int64(len(w.txn)), synced: int64(len(w.txn))}
 	s.aborted.Store(len(w.txn) > 0)
 	if len(w.txn) == 0 {
 		return nil

@@ -43,7 +43,7 @@ func due(t *testing.T, fsys *vfs.CrashFS, n int) (logs []*Log, jobs []*Job) {
 func newCrashFS(t *testing.T) *vfs.CrashFS {
 	t.Helper()
 	fsys := vfs.NewCrashFS(1, clock.NewManual(time.Unix(1_700_000_000, 0)))
-	if err := fsys.MkdirAll("/data", 0o755); err != nil {
+	if err := errors.Join(fsys.MkdirAll("/data", 0o755), fsys.SyncDir("/")); err != nil {
 		t.Fatal(err)
 	}
 	return fsys

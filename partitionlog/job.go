@@ -99,6 +99,9 @@ func (l *Log) appended(j *Job) {
 	if l.segments[l.visible-1] != j.seg || l.size != j.pos { // asked here, since the arguments below allocate
 		invariant.Check(false, "%s: appends are done in the order they were staged (position %d, expected %d)", l.tp, j.pos, l.size)
 	}
+	if j.txn != nil {
+		j.seg.txnIndex.written = j.txn.end()
+	}
 	l.addMark(mark{l.end, j.pos})
 	l.size += int64(len(j.data))
 	l.end = j.data.NextOffset()

@@ -124,11 +124,12 @@ func (l *Log) checkpointIfDirty(nowMs int64) {
 	}
 }
 
-// snapshotsDue leaves out those that would be replaced at once: neither a segment's nor the last.
+// snapshotsDue leaves out those that would be replaced at once: neither a segment's nor the last, or one of two at the same
+// offset, where the log came to its share right before it rolled.
 func (l *Log) snapshotsDue(due []snapshot) []snapshot {
 	var out []snapshot
 	for i, s := range due {
-		if i == len(due)-1 || l.isBase(s.at) {
+		if i == len(due)-1 || l.isBase(s.at) && due[i+1].at > s.at {
 			out = append(out, s)
 		}
 	}
@@ -146,8 +147,8 @@ func (l *Log) toSync(to model.Offset) []segmentWork {
 	for i := first; i < l.visible && l.segments[i].base < to; i++ {
 		s := l.segments[i]
 		work = append(work, segmentWork{
-			segment: s, sync: true, sealed: i < len(l.segments)-1, block: s.index.block(), txnSize: s.txnIndex.size,
-			txnSync: s.txnIndex.size > s.txnIndex.synced,
+			segment: s, sync: true, sealed: i < len(l.segments)-1, block: s.index.block(), txnSize: s.txnIndex.written,
+			txnSync: s.txnIndex.written > s.txnIndex.synced,
 		})
 	}
 	return work

@@ -29,7 +29,7 @@ func (ld *loader) loadSegments() error {
 		}
 		ld.segments = append(ld.segments, s)
 		last := i == len(ld.bases)-1
-		s.saved = !last
+		s.saved = !last && ld.bases[i+1] < ld.trusted // others are synced with the next recovery point
 		complete := !last && ld.bases[i+1] <= ld.written
 		if complete && !ld.noEpochs && ld.sealed(ld.bases[i+1]) && ld.takeIndexes(s) {
 			if err := ld.checkEnd(s, ld.bases[i+1]); err != nil {
@@ -74,7 +74,10 @@ func (ld *loader) openSegment(base model.Offset) (*segment, error) {
 	s.roll.createdMs, s.roll.jitterMs = info.ModTime().UnixMilli(), jitter(ld.cfg, ld.tp, base)
 	s.roll.modifiedMs = s.roll.createdMs
 	if n := ld.sizeOf(base, suffixTxnIndex); n > 0 {
-		s.txnIndex = txnAppender{size: n, synced: n}
+		s.txnIndex = txnAppender{size: n, written: n, synced: n}
+		if ld.params.Kept {
+			s.txnIndex.synced = 0
+		}
 		s.aborted.Store(true)
 		if n%txnEntrySize != 0 {
 			ld.damage(&CorruptionError{File: s.file.id.String(), Offset: base, Reason: "its transaction index was torn"})

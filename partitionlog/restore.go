@@ -170,7 +170,7 @@ func (ld *loader) setTxnIndex(s *segment, entries []byte, kept int) error {
 		return nil
 	}
 	// Written whole and synced: the next recovery keeps the entries before its snapshot unseen.
-	s.txnIndex = txnAppender{size: int64(len(entries))}
+	s.txnIndex = txnAppender{size: int64(len(entries)), written: int64(len(entries))}
 	id := fileID{offset: s.base, suffix: suffixTxnIndex}
 	if len(entries) == 0 {
 		return ld.dir.remove(id)

@@ -88,11 +88,11 @@ func (ld *loader) synced(before model.Offset) bool {
 	return n > 0 && ld.snapshots[n-1] >= before
 }
 
-// sealed tells whether the segment that ends where another begins has its last index entries: the snapshot that comes with
-// each roll was written after them. A recovery point proves that of batches only, which may have been synced before the roll.
+// sealed tells whether the segment that ends where another begins has its last index entries: what was proved behind its end
+// was written after them. A snapshot right at the end proves that of batches only: it may have been made before the roll.
 func (ld *loader) sealed(next model.Offset) bool {
 	_, found := slices.BinarySearch(ld.snapshots, next)
-	return found || ld.params.Clean || ld.written > ld.trusted && next <= ld.written
+	return found && next < ld.trusted || ld.params.Clean || ld.written > ld.trusted && next < ld.written
 }
 
 // takeIndexes takes both indexes of a segment that is complete as they are, if their last entries can be right.

@@ -39,10 +39,12 @@ func decodeTxnEntry(b []byte) producer.Completed {
 	}
 }
 
-// txnAppender is the end of a segment's transaction index, in bytes.
+// txnAppender is the end of a segment's transaction index, in bytes: with the markers that are staged, of those that are
+// written, and of those that are synced.
 type txnAppender struct {
-	size   int64
-	synced int64
+	size    int64
+	written int64
+	synced  int64
 }
 
 // txnEntries are entries on their way to the file; they go with the append of the marker, so that whoever sees the
@@ -52,9 +54,9 @@ type txnEntries struct {
 	data []byte
 }
 
+func (t *txnEntries) end() int64 { return t.at + int64(len(t.data)) }
+
 func (t *txnEntries) write(s *segment) error {
-	if t.at == 0 {
-	}
 	id := fileID{offset: s.base, suffix: suffixTxnIndex}
 	return s.file.cache.once(s.file.dir, id, os.O_RDWR|os.O_CREATE, func(f vfs.File) error {
 		_, err := f.WriteAt(t.data, t.at)

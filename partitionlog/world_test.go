@@ -155,6 +155,9 @@ func (w *world) step() bool {
 	case 4, 5, 6:
 		return w.runAppends(1 + w.random.IntN(6))
 	case 7:
+		if w.random.IntN(2) == 0 && len(w.log.segments) > 0 && len(w.log.maintenance.due) == 0 {
+			w.log.checkpointAt(w.log.next) // as a log does that has written its share
+		}
 		w.others = append(w.others, w.log.Background(w.nowMs)...)
 		return w.runOther()
 	case 8:
@@ -334,9 +337,19 @@ func (w *world) restart() {
 	w.appends, w.others, w.cutTo = nil, nil, -1
 	w.env = testEnv(w.fs)
 	w.env.Dirty.limit = 0
-	l, report, err := Open(w.env, worldDir, testPartition, w.cfg, OpenParams{
-		RecoveryPoint: w.recoveryPoint, HighWatermark: w.synced, Kept: true, TopicID: testTopic,
-	})
+	params := OpenParams{RecoveryPoint: w.recoveryPoint, HighWatermark: w.synced, Kept: true, TopicID: testTopic}
+	// Starts may be killed, too.
+	for range w.random.IntN(3) {
+		w.killAfter(1 + w.random.IntN(12))
+		l, _, err := Open(w.env, worldDir, testPartition, w.cfg, params)
+		w.fs.Hook(nil)
+		if err == nil {
+			l.Abandon()
+		} else if !errors.Is(err, vfs.ErrPowerOff) {
+			w.t.Fatal(err)
+		}
+	}
+	l, report, err := Open(w.env, worldDir, testPartition, w.cfg, params)
 	w.check(err)
 	w.log = l
 	if l.LogEnd() < written {
