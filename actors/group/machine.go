@@ -192,8 +192,10 @@ func (m *Machine) dueClassic(g *classic, t timer) {
 
 func (m *Machine) dueConsumer(g *consumer, t timer) {
 	switch t.kind {
-	case sessionTimer, rejoinTimer, resyncTimer:
+	case sessionTimer:
 		m.timedOut(g, t.member)
+	case rejoinTimer, resyncTimer:
+		m.legacyOver(g, t.member)
 	case revokeTimer:
 		m.revokeOver(g, t.member)
 	case patternTimer:

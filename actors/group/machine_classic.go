@@ -43,6 +43,9 @@ type classic struct {
 	generation   int32
 	chosen       string // protocol; empty but in Completing and Stable
 	leader       string
+	// due says that members of the consumer protocol left it behind, and that it has to assign anew. It stands in the
+	// record as a missing leader: a coordinator that is loaded meanwhile goes on with it.
+	due bool
 	// members stand in the order in which they joined first.
 	members   []*member
 	byID      map[string]*member

@@ -13,8 +13,9 @@ import (
 )
 
 // change records what a member now says of itself, begins a new epoch where that concerns anybody, and makes the target of
-// it. It tells whether the member's subscription is another one.
-func (m *Machine) change(group string, old, p *subscriber) bool {
+// it. It tells whether the member's subscription is another one. due asks for an epoch in any case: a group that was classic
+// may have been about to rebalance, which nobody else would take up.
+func (m *Machine) change(group string, old, p *subscriber, due bool) bool {
 	if old == nil {
 		old = &subscriber{}
 	}
@@ -25,7 +26,7 @@ func (m *Machine) change(group string, old, p *subscriber) bool {
 	names := !slices.Equal(old.topics, p.topics)
 	pattern, known := m.changePattern(g, old.pattern, p.pattern)
 	m.refreshPatterns(g)
-	m.advance(g, names || known)
+	m.advance(g, names || known || due)
 	m.retarget(g)
 	return names || pattern
 }

@@ -69,7 +69,7 @@ func (e *entry) find(m *Machine, r *kmsg.ConsumerGroupHeartbeatRequest) *kerr.Er
 		switch {
 		case r.MemberEpoch != joinEpoch:
 			return notConsumer(r.Group)
-		case g.vacant():
+		case len(g.members) == 0: // also one that waits for who was given an id
 			e.empty = g
 		default:
 			e.upgrade, err = m.upgradeOf(g)

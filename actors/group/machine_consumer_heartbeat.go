@@ -91,7 +91,7 @@ func (m *Machine) consumerBeat(w *waiter, c coordinator.Client, r *kmsg.Consumer
 	}
 	e.open(m)
 	before := e.take(m, id)
-	changed := m.change(r.Group, e.known, p)
+	changed := m.change(r.Group, e.known, p, e.upgrade != nil)
 	g, _ := m.consumerGroup(r.Group)
 	now := m.reconcile(g, p, ownedOf(r.Topics), changed)
 	m.extendConsumer(g, p)

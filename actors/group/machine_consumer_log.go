@@ -108,7 +108,7 @@ func (m *Machine) recordTargetEpoch(group string, epoch int32, atMs int64) {
 
 func (m *Machine) recordTarget(group, id string, t plan) {
 	v := &record.ConsumerMemberTarget{}
-	for _, topic := range slices.SortedFunc(maps.Keys(t), compareTopics) {
+	for _, topic := range slices.SortedFunc(maps.Keys(t), model.TopicID.Compare) {
 		if len(t[topic]) > 0 {
 			v.Topics = append(v.Topics, record.TopicPartitions{Topic: topic, Partitions: t[topic]})
 		}
@@ -162,8 +162,6 @@ func heldOf(topics []record.TopicPartitions, epoch int32) (list []held) {
 	slices.SortFunc(list, compareHeld)
 	return list
 }
-
-func compareTopics(a, b model.TopicID) int { return slices.Compare(a[:], b[:]) }
 
 // removeMember gives out the tombstones of all that a member has.
 func (m *Machine) removeMember(group, id string) {

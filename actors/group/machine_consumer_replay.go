@@ -1,8 +1,6 @@
 package group
 
-import (
-	"slices"
-)
+import "slices"
 
 // replayed gives the group that a record of the consumer protocol belongs to, and makes it where there is none. Of a
 // compacted log any of its records may come first; a group that only has offsets, or that was of the classic protocol,
@@ -18,11 +16,10 @@ func (m *Machine) replayed(id string) *consumer {
 
 // replayMember puts a member in, or takes it out with nil, with all that follows from what it says of itself.
 func (m *Machine) replayMember(group, id string, p *subscriber) {
-	g, there := m.consumerGroup(group)
-	if !there && p == nil {
+	if _, there := m.consumerGroup(group); !there && p == nil {
 		return
 	}
-	g = m.replayed(group)
+	g := m.replayed(group)
 	if old, there := g.members.Get(id); there {
 		g.countReaders(old.topics, -1)
 		if old.instance != nil {
@@ -63,11 +60,10 @@ func (m *Machine) replayEpoch(group string, epoch int32, hash int64) {
 
 // replayTargetEpoch sets the epoch of the targets; 0 takes it away.
 func (m *Machine) replayTargetEpoch(group string, epoch int32, atMs int64) {
-	g, there := m.consumerGroup(group)
-	if !there && epoch == 0 {
+	if _, there := m.consumerGroup(group); !there && epoch == 0 {
 		return
 	}
-	g = m.replayed(group)
+	g := m.replayed(group)
 	h := g.head.Get()
 	h.targetEpoch, h.targetMs = epoch, atMs
 	g.head.Set(h)
@@ -86,11 +82,10 @@ func (m *Machine) replayTarget(group, id string, t plan, there bool) {
 // replayStanding sets where a member stands, nil for nowhere, and with it who holds what. A partition that somebody else
 // has got meanwhile is left to them: compaction may have taken the record that let it go.
 func (m *Machine) replayStanding(group, id string, s *standing) {
-	g, there := m.consumerGroup(group)
-	if !there && s == nil {
+	if _, there := m.consumerGroup(group); !there && s == nil {
 		return
 	}
-	g = m.replayed(group)
+	g := m.replayed(group)
 	if old, there := g.standings.Get(id); there {
 		for _, list := range [][]held{old.assigned, old.revoking} {
 			for _, h := range list {
@@ -124,11 +119,10 @@ func (s *standing) has(p place) bool {
 
 // replayPattern sets the topics of a pattern, nil for none.
 func (m *Machine) replayPattern(group, pattern string, r *resolved) {
-	g, there := m.consumerGroup(group)
-	if !there && r == nil {
+	if _, there := m.consumerGroup(group); !there && r == nil {
 		return
 	}
-	g = m.replayed(group)
+	g := m.replayed(group)
 	if old, there := g.patterns.Get(pattern); there {
 		g.countReaders(old.topics, -1)
 	}

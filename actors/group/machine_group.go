@@ -39,9 +39,6 @@ func (m *Machine) newCore(id string) *core {
 	return &core{id: id, offsets: timeline.NewMap[partition, *committed](m.line)}
 }
 
-// find gives a group as it is with what is not committed yet.
-func (m *Machine) find(id string) (group, bool) { return m.groups.Get(id) }
-
 // classicGroup finds a group of the classic protocol.
 func (m *Machine) classicGroup(id string) (*classic, bool) {
 	g, _ := m.groups.Get(id)

@@ -38,7 +38,7 @@ func (m *Machine) joinConsumer(w *waiter, c coordinator.Client, g *consumer, r *
 		(&entry{group: g.id, replaces: replaces, known: &renamed}).take(m, id)
 		old = &renamed
 	}
-	changed := m.change(g.id, old, p)
+	changed := m.change(g.id, old, p, false)
 	if replaces != nil && replaces.legacy == nil && m.mayDowngrade(g, nil) {
 		again := *r
 		again.MemberID = id
@@ -176,6 +176,20 @@ func (m *Machine) syncConsumer(w *waiter, g *consumer, r *kmsg.SyncGroupRequest)
 func (m *Machine) awaitRejoin(g *consumer, p *subscriber) {
 	if t := (timer{rejoinTimer, g.id, p.id}); !m.timers.Pending(t) {
 		m.timers.Set(t, m.now.Add(p.rebalance))
+	}
+}
+
+// cancelLegacy lets a member off what it was given its rebalance timeout for.
+func (m *Machine) cancelLegacy(g *consumer, id string) {
+	m.timers.Cancel(timer{rejoinTimer, g.id, id})
+	m.timers.Cancel(timer{resyncTimer, g.id, id})
+}
+
+// legacyOver ends a member that did not join again, or sync, in its rebalance timeout. One that has changed its protocol
+// since then owes neither.
+func (m *Machine) legacyOver(g *consumer, id string) {
+	if p, there := g.members.Get(id); there && p.legacy != nil {
+		m.fence(g, p)
 	}
 }
 

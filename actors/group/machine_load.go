@@ -92,7 +92,10 @@ func (m *Machine) record(g *classic, assigned func(*member) []byte) model.Offset
 	v := kmsg.NewGroupMetadataValue()
 	v.ProtocolType, v.Generation, v.CurrentStateTimestamp = g.protocolType, g.generation, g.since.UnixMilli()
 	if len(g.members) > 0 {
-		v.Protocol, v.Leader = &g.chosen, &g.leader
+		v.Protocol = &g.chosen
+		if !g.due {
+			v.Leader = &g.leader
+		}
 	}
 	for _, p := range g.members {
 		out := kmsg.NewGroupMetadataValueMember()
@@ -136,6 +139,7 @@ func (m *Machine) loadGroup(id string, v *kmsg.GroupMetadataValue) {
 	if v.Leader != nil {
 		g.leader = *v.Leader
 	}
+	g.due = v.Leader == nil && len(g.members) > 0
 	g.topics = g.subscriptions()
 	m.groups.Set(id, g)
 }
@@ -160,7 +164,7 @@ func (m *Machine) Loaded(at coordinator.At) coordinator.Effects {
 	m.timers.Set(timer{kind: retentionTimer}, m.now.Add(m.options.RetentionCheck))
 	for _, id := range m.groupIDs() {
 		m.resume(id)
-		if g, is := m.classicGroup(id); is && len(g.members) > m.options.MembersMax {
+		if g, is := m.classicGroup(id); is && (g.due || len(g.members) > m.options.MembersMax) {
 			m.prepare(g) // as many as may stay join again
 		}
 	}

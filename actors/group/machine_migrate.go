@@ -153,24 +153,30 @@ func (m *Machine) mayDowngrade(g *consumer, gone []*subscriber) bool {
 	return left > 0 && g.legacyCount()-old == left && m.options.Consumer.Downgrade && left <= m.options.MembersMax
 }
 
-// downgrade makes a classic group of those that stay, with the targets for assignments, and has them rebalance.
+// downgrade makes a classic group of those that stay, and has them rebalance. Its assignment is what they have, not what
+// they were to get, as in Kafka: until they have joined again the group may become one of the consumer protocol once
+// more, and must not take for free what a member still has.
 func (m *Machine) downgrade(g *consumer, gone []*subscriber) *classic {
 	c := m.newClassic(g.core)
 	c.generation, c.protocolType = g.head.Get().epoch, consumerType
 	for _, id := range g.memberIDs() {
 		p, _ := g.members.Get(id)
+		m.cancelLegacy(g, id) // should the group be one of this protocol again
 		if slices.Contains(gone, p) {
 			continue
 		}
-		target, _ := g.targets.Get(id)
+		s := g.standing(id)
+		has := append(slices.Clone(s.assigned), s.revoking...)
+		slices.SortFunc(has, compareHeld)
 		c.add(&member{
 			id: id, instance: p.instance, client: p.client, session: p.legacy.session, rebalance: p.rebalance,
-			protocols: p.legacy.protocols, assigned: m.encodeAssignment(p, target),
+			protocols: p.legacy.protocols, assigned: m.encodeAssignment(p, planHeld(has)),
 		}, consumerType)
 	}
 	c.chosen = c.elect()
 	c.topics = c.subscriptions()
 	m.move(c, stable)
+	c.due = true
 	m.unsettled = append(m.unsettled, unsettled{offset: m.next, group: c, created: true})
 	m.eraseConsumer(g)
 	m.recordState(c)

@@ -86,6 +86,7 @@ func (m *Machine) completeJoin(g *classic) {
 		return
 	}
 	g.generation++
+	g.due = false
 	if len(g.members) == 0 {
 		g.chosen, g.topics = "", map[string]bool{}
 		m.move(g, empty)

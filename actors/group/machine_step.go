@@ -1,7 +1,6 @@
 package group
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 
@@ -40,7 +39,7 @@ type held struct {
 }
 
 func comparePlaces(a, b place) int {
-	return cmp.Or(bytes.Compare(a.topic[:], b.topic[:]), cmp.Compare(a.number, b.number))
+	return cmp.Or(a.topic.Compare(b.topic), cmp.Compare(a.number, b.number))
 }
 
 func compareHeld(a, b held) int { return comparePlaces(a.place, b.place) }

@@ -1,11 +1,9 @@
 package group
 
-import (
-	"troupe/internal/model"
-)
+import "troupe/internal/model"
 
-// Standing is a group as it is committed, for metrics.
-type Standing struct {
+// Overview is a group as it is committed, for metrics.
+type Overview struct {
 	ID          string
 	State, Type string // as ListGroups names them
 	Commits     []Commit
@@ -18,10 +16,10 @@ type Commit struct {
 }
 
 // Survey tells of each group, in no order.
-func (m *Machine) Survey() []Standing {
-	all := make([]Standing, 0, m.groups.Len())
+func (m *Machine) Survey() []Overview {
+	all := make([]Overview, 0, m.groups.Len())
 	m.groups.EachCommitted(func(id string, g group) {
-		s := Standing{ID: id, State: g.status(), Type: g.kind(), Commits: make([]Commit, 0, g.base().offsets.Len())}
+		s := Overview{ID: id, State: g.status(), Type: g.kind(), Commits: make([]Commit, 0, g.base().offsets.Len())}
 		g.base().offsets.EachCommitted(func(p partition, c *committed) {
 			s.Commits = append(s.Commits, Commit{model.TopicPartition{Topic: p.topic, Partition: p.number}, model.Offset(c.offset)})
 		})

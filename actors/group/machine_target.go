@@ -67,7 +67,7 @@ func (m *Machine) assignInput(g *consumer) assign.Input {
 		for topic := range m.idsOf(g.topicsOf(p)) {
 			one.Topics = append(one.Topics, topic)
 		}
-		slices.SortFunc(one.Topics, compareTopics)
+		slices.SortFunc(one.Topics, model.TopicID.Compare)
 		in.Members = append(in.Members, one)
 	}
 	return in

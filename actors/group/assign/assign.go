@@ -72,8 +72,6 @@ func existing(in Input) []Topic {
 	for _, t := range in.Topics {
 		out = append(out, t)
 	}
-	slices.SortFunc(out, func(a, b Topic) int { return compareIDs(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b Topic) int { return a.ID.Compare(b.ID) })
 	return out
 }
-
-func compareIDs(a, b model.TopicID) int { return slices.Compare(a[:], b[:]) }

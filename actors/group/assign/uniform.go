@@ -74,11 +74,11 @@ func newPlan(in Input) *plan {
 func (p *plan) keep() {
 	for i, m := range p.members {
 		for id, partitions := range m.Current {
-			t, there := slices.BinarySearchFunc(p.topics, id, func(t Topic, id model.TopicID) int { return compareIDs(t.ID, id) })
+			t, there := slices.BinarySearchFunc(p.topics, id, func(t Topic, id model.TopicID) int { return t.ID.Compare(id) })
 			if !there {
 				continue
 			}
-			if _, subscribed := slices.BinarySearchFunc(m.Topics, id, compareIDs); !subscribed {
+			if _, subscribed := slices.BinarySearchFunc(m.Topics, id, model.TopicID.Compare); !subscribed {
 				continue
 			}
 			for _, n := range partitions {

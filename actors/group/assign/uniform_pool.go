@@ -23,7 +23,7 @@ func pools(members []Member, topics []Topic) []pool {
 	for c, class := range classes {
 		t := 0
 		for _, id := range members[class[0]].Topics {
-			for t < len(topics) && compareIDs(topics[t].ID, id) < 0 {
+			for t < len(topics) && topics[t].ID.Compare(id) < 0 {
 				t++
 			}
 			if t < len(topics) && topics[t].ID == id {
