@@ -51,6 +51,7 @@ var homes = map[string][]string{
 	"golang.org/x/sys":                    {"internal", "cmd"},
 	"golang.org/x/term":                   {"cmd"},
 	"github.com/IBM/sarama":               {},
+	"github.com/segmentio/kafka-go":       {},
 	"github.com/twmb/franz-go/pkg/kgo":    {"cmd"},
 	"github.com/twmb/franz-go/pkg/kadm":   {"cmd"},
 	"github.com/twmb/franz-go/pkg/kfake":  {},
