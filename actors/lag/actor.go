@@ -37,7 +37,7 @@ type actor struct {
 	waiting int
 	asking  bool // brokers are being asked
 	late    int  // intervals that the round has taken
-	groups  []group.Standing
+	groups  []group.Overview
 	found   Coordinators
 }
 

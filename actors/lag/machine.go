@@ -1,10 +1,8 @@
 package lag
 
 import (
-	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"troupe/actors/group"
 	"troupe/internal/model"
@@ -28,7 +26,7 @@ type Options struct {
 //  3. what is kept is of partitions and offsets that some group has committed in this round.
 type Machine struct {
 	options Options
-	groups  []group.Standing
+	groups  []group.Overview
 	logs    map[model.TopicPartition]*log
 	round   uint64
 }
@@ -62,7 +60,7 @@ type Ask struct {
 }
 
 // Begin opens a round. leader is who leads a partition, negative for nobody.
-func (m *Machine) Begin(groups []group.Standing, leader func(model.TopicPartition) model.BrokerID) []Ask {
+func (m *Machine) Begin(groups []group.Overview, leader func(model.TopicPartition) model.BrokerID) []Ask {
 	m.round++
 	m.groups = groups
 	for _, g := range groups {
@@ -71,7 +69,7 @@ func (m *Machine) Begin(groups []group.Standing, leader func(model.TopicPartitio
 		}
 	}
 	byBroker := map[model.BrokerID]*Ask{}
-	for _, at := range slices.SortedFunc(maps.Keys(m.logs), comparePartitions) {
+	for _, at := range slices.SortedFunc(maps.Keys(m.logs), model.TopicPartition.Compare) {
 		l := m.logs[at]
 		if l.round != m.round {
 			delete(m.logs, at)
@@ -159,8 +157,4 @@ func (s *stamp) take(ms int64, start model.Offset, round uint64) {
 	default:
 		s.record, s.ms, s.round = max(s.offset, start), ms, round
 	}
-}
-
-func comparePartitions(a, b model.TopicPartition) int {
-	return cmp.Or(strings.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
 }

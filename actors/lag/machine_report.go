@@ -71,12 +71,12 @@ func (m *Machine) Report(now time.Time) *Report {
 		return cmp.Or(a.Behind.compare(b.Behind), strings.Compare(a.ID, b.ID))
 	})
 	r.Partitions, r.PartitionsOmitted = worst(r.Partitions, m.options.SeriesMax, func(a, b Partition) int {
-		return cmp.Or(a.Behind.compare(b.Behind), strings.Compare(a.Group, b.Group), comparePartitions(a.At, b.At))
+		return cmp.Or(a.Behind.compare(b.Behind), strings.Compare(a.Group, b.Group), a.At.Compare(b.At))
 	})
 	return r
 }
 
-func (m *Machine) reportGroup(r *Report, g *group.Standing, now time.Time) {
+func (m *Machine) reportGroup(r *Report, g *group.Overview, now time.Time) {
 	sum := Group{ID: g.ID}
 	known := false
 	for _, c := range g.Commits {

@@ -21,8 +21,8 @@ func commit(at model.TopicPartition, o model.Offset) group.Commit {
 	return group.Commit{At: at, Offset: o}
 }
 
-func standing(id string, commits ...group.Commit) group.Standing {
-	return group.Standing{ID: id, State: "Stable", Type: "classic", Commits: commits}
+func overview(id string, commits ...group.Commit) group.Overview {
+	return group.Overview{ID: id, State: "Stable", Type: "classic", Commits: commits}
 }
 
 // seconds is a moment of these tests.
@@ -66,7 +66,7 @@ func answer(logs map[model.TopicPartition]records, wanted []lag.Wanted) (answers
 }
 
 // round runs one with leaders of all these logs, and tells how many times they had to look up.
-func round(m *lag.Machine, now time.Time, logs map[model.TopicPartition]records, groups ...group.Standing) (*lag.Report, int) {
+func round(m *lag.Machine, now time.Time, logs map[model.TopicPartition]records, groups ...group.Overview) (*lag.Report, int) {
 	looked := 0
 	for _, ask := range m.Begin(groups, byTopic) {
 		answers, n := answer(logs, ask.Partitions)
@@ -78,9 +78,9 @@ func round(m *lag.Machine, now time.Time, logs map[model.TopicPartition]records,
 
 func TestEachBrokerIsAskedOnceForAllItsPartitions(t *testing.T) {
 	m := lag.NewMachine(lag.Options{SeriesMax: 10})
-	asks := m.Begin([]group.Standing{
-		standing("a", commit(tp("t2", 0), 5), commit(tp("t1", 1), 7), commit(tp("t1", 0), 7)),
-		standing("b", commit(tp("t1", 0), 3), commit(tp("t2", 0), 5), commit(tp("nobody's", 0), 1)),
+	asks := m.Begin([]group.Overview{
+		overview("a", commit(tp("t2", 0), 5), commit(tp("t1", 1), 7), commit(tp("t1", 0), 7)),
+		overview("b", commit(tp("t1", 0), 3), commit(tp("t2", 0), 5), commit(tp("nobody's", 0), 1)),
 	}, byTopic)
 	none := model.NoOffset
 	want := []lag.Ask{
@@ -110,7 +110,7 @@ func TestAGroupIsAsFarBehindAsItsWorstPartition(t *testing.T) {
 		{"what retention took is counted and not dated", []group.Commit{commit(tp("t1", 1), 5)}, 45, 45, 980 * time.Second},
 		{"an offset beyond the end is not behind", []group.Commit{commit(tp("t1", 0), 120)}, 0, 0, 0},
 	} {
-		r, _ := round(m, seconds(1000), logs, standing("g", c.commits...))
+		r, _ := round(m, seconds(1000), logs, overview("g", c.commits...))
 		want := lag.Group{ID: "g", Behind: lag.Behind{Records: c.max, Age: c.age, Dated: true}, Sum: c.sum}
 		if len(r.Groups) != 1 || r.Groups[0] != want || r.Unknown != 0 || len(r.Partitions) != len(c.commits) {
 			t.Errorf("%s: %+v, %d unknown, want %+v", c.name, r.Groups, r.Unknown, want)
@@ -120,7 +120,7 @@ func TestAGroupIsAsFarBehindAsItsWorstPartition(t *testing.T) {
 
 func TestARecordOfTheFutureIsOfThisMoment(t *testing.T) {
 	m := lag.NewMachine(lag.Options{SeriesMax: 1})
-	r, _ := round(m, seconds(10), map[model.TopicPartition]records{tp("t1", 0): {0, 100}}, standing("g", commit(tp("t1", 0), 90)))
+	r, _ := round(m, seconds(10), map[model.TopicPartition]records{tp("t1", 0): {0, 100}}, overview("g", commit(tp("t1", 0), 90)))
 	if b := r.Groups[0].Behind; b != (lag.Behind{Records: 10, Dated: true}) {
 		t.Errorf("it is %+v behind", b)
 	}
@@ -129,7 +129,7 @@ func TestARecordOfTheFutureIsOfThisMoment(t *testing.T) {
 func TestATimeIsAskedForOnce(t *testing.T) {
 	m := lag.NewMachine(lag.Options{SeriesMax: 10})
 	logs := map[model.TopicPartition]records{tp("t1", 0): {0, 100}}
-	at := func(o model.Offset) group.Standing { return standing("g", commit(tp("t1", 0), o)) }
+	at := func(o model.Offset) group.Overview { return overview("g", commit(tp("t1", 0), o)) }
 	for i, step := range []struct {
 		log    records
 		offset model.Offset
@@ -158,7 +158,7 @@ func TestATimeIsNotBelievedForEver(t *testing.T) {
 	logs := map[model.TopicPartition]records{tp("t1", 0): {0, 100}}
 	total := 0
 	for range 121 {
-		_, looked := round(m, seconds(1000), logs, standing("g", commit(tp("t1", 0), 40)))
+		_, looked := round(m, seconds(1000), logs, overview("g", commit(tp("t1", 0), 40)))
 		total += looked
 	}
 	if total != 3 {
@@ -168,10 +168,10 @@ func TestATimeIsNotBelievedForEver(t *testing.T) {
 
 func TestWhoDoesNotAnswerLeavesItsPartitionsUnknown(t *testing.T) {
 	m := lag.NewMachine(lag.Options{SeriesMax: 10})
-	groups := []group.Standing{
-		standing("both", commit(tp("t1", 0), 10), commit(tp("t2", 0), 10)),
-		standing("silent", commit(tp("t2", 0), 10)),
-		standing("nobody's", commit(tp("gone", 0), 10)),
+	groups := []group.Overview{
+		overview("both", commit(tp("t1", 0), 10), commit(tp("t2", 0), 10)),
+		overview("silent", commit(tp("t2", 0), 10)),
+		overview("nobody's", commit(tp("gone", 0), 10)),
 	}
 	asks := m.Begin(groups, byTopic)
 	answers, _ := answer(map[model.TopicPartition]records{tp("t1", 0): {0, 15}}, asks[0].Partitions)
@@ -189,7 +189,7 @@ func TestWhoDoesNotAnswerLeavesItsPartitionsUnknown(t *testing.T) {
 
 func TestRecordsWithoutTimesAreBehindInRecordsAlone(t *testing.T) {
 	m := lag.NewMachine(lag.Options{SeriesMax: 10})
-	m.Begin([]group.Standing{standing("g", commit(tp("t1", 0), 10))}, byTopic)
+	m.Begin([]group.Overview{overview("g", commit(tp("t1", 0), 10))}, byTopic)
 	m.Answered([]lag.Answer{{At: tp("t1", 0), End: 12, Times: []int64{lag.Timeless}}})
 	if g := m.Report(seconds(1000)).Groups[0]; g.Dated || g.Records != 2 {
 		t.Errorf("it is %+v behind", g.Behind)
@@ -198,9 +198,9 @@ func TestRecordsWithoutTimesAreBehindInRecordsAlone(t *testing.T) {
 
 func TestThoseFurthestBehindHaveSeriesAndTheOthersAreCounted(t *testing.T) {
 	m := lag.NewMachine(lag.Options{SeriesMax: 3, Partitions: true})
-	var groups []group.Standing
+	var groups []group.Overview
 	for i := range 10 {
-		groups = append(groups, standing(fmt.Sprint("g", i), commit(tp("t1", 0), model.Offset(10*i)), commit(tp("t1", 1), 100)))
+		groups = append(groups, overview(fmt.Sprint("g", i), commit(tp("t1", 0), model.Offset(10*i)), commit(tp("t1", 1), 100)))
 	}
 	logs := map[model.TopicPartition]records{tp("t1", 0): {0, 100}, tp("t1", 1): {0, 100}}
 	r, _ := round(m, seconds(1000), logs, groups...)
@@ -229,9 +229,9 @@ func TestReportsAreWhatArithmeticGives(t *testing.T) {
 				l.start = min(l.end, l.start+model.Offset(rapid.IntRange(0, 20).Draw(t, "deleted")))
 				logs[at] = l
 			}
-			var groups []group.Standing
+			var groups []group.Overview
 			for i := range rapid.IntRange(0, 4).Draw(t, "groups") {
-				g := standing(fmt.Sprint("g", i))
+				g := overview(fmt.Sprint("g", i))
 				for n := range int32(3) {
 					if o := rapid.IntRange(-1, 70).Draw(t, "offset"); o >= 0 {
 						g.Commits = append(g.Commits, commit(tp("t1", n), model.Offset(o)))
@@ -242,7 +242,7 @@ func TestReportsAreWhatArithmeticGives(t *testing.T) {
 			r, _ := round(m, seconds(1000), logs, groups...)
 			for _, p := range r.Partitions {
 				want := lag.Behind{Dated: true}
-				i := slices.IndexFunc(groups, func(g group.Standing) bool { return g.ID == p.Group })
+				i := slices.IndexFunc(groups, func(g group.Overview) bool { return g.ID == p.Group })
 				j := slices.IndexFunc(groups[i].Commits, func(c group.Commit) bool { return c.At == p.At })
 				o, l := groups[i].Commits[j].Offset, logs[p.At]
 				want.Records = max(0, int64(l.end-o))

@@ -50,7 +50,7 @@ type (
 	// surveyed is what one coordinator told.
 	surveyed struct {
 		round  uint64
-		groups []group.Standing
+		groups []group.Overview
 		loaded bool
 		err    error
 	}

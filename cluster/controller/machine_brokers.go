@@ -38,7 +38,7 @@ func (m *Machine) registerBroker(at At, r *kmsg.BrokerRegistrationRequest) outco
 	for _, dir := range r.LogDirs {
 		registration.LogDirs = append(registration.LogDirs, dir)
 	}
-	slices.SortFunc(registration.LogDirs, func(a, b model.UUID) int { return slices.Compare(a[:], b[:]) })
+	slices.SortFunc(registration.LogDirs, model.UUID.Compare)
 	records := []record.Record{registration}
 	old, known := m.current.Broker(registration.BrokerID)
 	if known && old.IncarnationID == registration.IncarnationID {

@@ -73,7 +73,7 @@ type touched struct {
 // delta keeps what really differs, in a fixed order.
 func (t *touched) delta(from, to *Image) Delta {
 	d := Delta{From: from, To: to, Controllers: t.controllers, Security: t.security}
-	slices.SortFunc(t.topics, compareUUID)
+	slices.SortFunc(t.topics, model.UUID.Compare)
 	for _, id := range slices.Compact(slices.Clone(t.topics)) {
 		before, _ := from.byID.get(id)
 		after, _ := to.byID.get(id)

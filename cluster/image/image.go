@@ -3,7 +3,6 @@
 package image
 
 import (
-	"bytes"
 	"cmp"
 	"iter"
 	"slices"
@@ -121,11 +120,11 @@ func Empty(clusterID string) *Image {
 		brokers:     newTree[model.BrokerID, *Broker](cmp.Compare[model.BrokerID]),
 		controllers: newTree[model.BrokerID, *record.RegisterController](cmp.Compare[model.BrokerID]),
 		byName:      newTree[string, *Topic](strings.Compare),
-		byID:        newTree[model.TopicID, *Topic](compareUUID),
+		byID:        newTree[model.TopicID, *Topic](model.TopicID.Compare),
 		collisions:  newTree[string, []string](strings.Compare),
 		configs:     newTree[ConfigResource, Config](ConfigResource.Compare),
 		quotas:      newTree[string, *quota](strings.Compare),
-		acls:        newTree[model.UUID, *record.AccessControlEntry](compareUUID),
+		acls:        newTree[model.UUID, *record.AccessControlEntry](model.UUID.Compare),
 		scram:       newTree[scramKey, *record.UserScramCredential](scramKey.compare),
 		tokens:      newTree[string, *record.DelegationToken](strings.Compare),
 	}
@@ -239,9 +238,6 @@ func values[K, V any](entries iter.Seq2[K, V]) iter.Seq[V] {
 		}
 	}
 }
-
-// compareUUID orders by bytes, which is no order of creation; it only has to be the same everywhere.
-func compareUUID(a, b model.UUID) int { return bytes.Compare(a[:], b[:]) }
 
 func (k scramKey) compare(o scramKey) int {
 	return cmp.Or(cmp.Compare(k.mechanism, o.mechanism), strings.Compare(k.name, o.name))

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
@@ -58,6 +59,9 @@ func (u UUID) String() string { return base64.RawURLEncoding.EncodeToString(u[:]
 
 // Hex gives 32 hex digits, the form in the names of directories that were renamed.
 func (u UUID) Hex() string { return hex.EncodeToString(u[:]) }
+
+// Compare orders by bytes, which is no order of creation: it only has to be the same everywhere.
+func (u UUID) Compare(o UUID) int { return bytes.Compare(u[:], o[:]) }
 
 // IsZero tells whether u is "none".
 func (u UUID) IsZero() bool { return u == UUID{} }
