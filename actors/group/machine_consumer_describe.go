@@ -42,6 +42,8 @@ func (m *Machine) consumerDescribe(w *waiter, r *kmsg.ConsumerGroupDescribeReque
 	m.replyNow(w, resp)
 }
 
+// describeConsumer reads committed state alone, so that nothing is told that the log may yet refuse. The group's state is
+// derived, as Kafka does: there is no record of it.
 func (m *Machine) describeConsumer(g *consumer, out *kmsg.ConsumerGroupDescribeResponseGroup) {
 	h := g.head.Committed()
 	out.State, out.Epoch, out.AssignmentEpoch = g.status(), h.epoch, h.targetEpoch
@@ -63,7 +65,7 @@ func (m *Machine) describeConsumer(g *consumer, out *kmsg.ConsumerGroupDescribeR
 		if p.legacy != nil {
 			one.MemberType = describedClassic
 		}
-		votes[p.assignor]++
+		votes[p.assignor]++ // "" is nobody's name
 		out.Members = append(out.Members, one)
 	}
 	out.AssignorName = m.elected(votes)

@@ -2,13 +2,9 @@ package group
 
 import (
 	"fmt"
-	"regexp/syntax"
-	"slices"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"troupe/actors/coordinator"
 	"troupe/codec/kerr"
 	"troupe/internal/invariant"
 )
@@ -23,7 +19,8 @@ type entry struct {
 	replaces *subscriber // the static member whose place it takes
 }
 
-// enter finds who a heartbeat is of.
+// enter finds who a heartbeat is of, and judges whether it may be. A static member that joins takes the place that its
+// instance has; every other request must come from the holder of the instance.
 func (m *Machine) enter(r *kmsg.ConsumerGroupHeartbeatRequest, id string) (*entry, *kerr.Error) {
 	e := &entry{group: r.Group}
 	if err := e.find(m, r); err != nil {
@@ -55,7 +52,8 @@ func (m *Machine) enter(r *kmsg.ConsumerGroupHeartbeatRequest, id string) (*entr
 	return e, e.checkEpoch(r)
 }
 
-// find finds the group, which only a member that joins may make or convert.
+// find finds the group, which only a member that joins may make or convert: one that believes itself in is told that its
+// group is gone, and joins then.
 func (e *entry) find(m *Machine, r *kmsg.ConsumerGroupHeartbeatRequest) *kerr.Error {
 	g, there := m.groups.Get(r.Group)
 	if !there && r.MemberEpoch != joinEpoch {
@@ -87,7 +85,8 @@ func unknownMember(id, group string) *kerr.Error {
 	return &kerr.Error{Code: kerr.UnknownMemberID, Detail: fmt.Sprintf("Member %s is not a member of group %s.", id, group)}
 }
 
-// look gives the size of the group that will be, and who it has by that id and as that instance.
+// look gives the size of the group that will be, and who it has by that id and as that instance. Of a group that is to be
+// converted these are the members that it will begin with.
 func (e *entry) look(id string, instance *string) (size int, known, holder *subscriber) {
 	if e.upgrade != nil {
 		for _, p := range e.upgrade.members {
@@ -132,83 +131,6 @@ func (e *entry) replace(holder *subscriber, id, instance string) *kerr.Error {
 	renamed := *holder
 	renamed.id = id
 	e.replaces, e.known = holder, &renamed
-	return nil
-}
-
-func checkInstance(holder *subscriber, id, instance string) *kerr.Error {
-	switch {
-	case holder == nil:
-		return &kerr.Error{Code: kerr.UnknownMemberID, Detail: fmt.Sprintf("Instance id %s is unknown.", instance)}
-	case holder.id != id:
-		return &kerr.Error{Code: kerr.FencedInstanceID, Detail: fmt.Sprintf("Static member %s with instance id %s was fenced by member %s.", id, instance, holder.id)}
-	}
-	return nil
-}
-
-// checkEpoch holds the epoch that a member sends against where it stands. The one before is taken when the member has
-// nothing but what it may have: the answer with the newer one was lost.
-func (e *entry) checkEpoch(r *kmsg.ConsumerGroupHeartbeatRequest) *kerr.Error {
-	s := e.stands(e.known.id)
-	relation := "greater"
-	switch {
-	case r.MemberEpoch == joinEpoch || r.MemberEpoch == s.epoch:
-		return nil
-	case r.MemberEpoch < s.epoch:
-		if r.MemberEpoch == s.previous && ownedOf(r.Topics).within(s.assigned) {
-			return nil
-		}
-		relation = "smaller"
-	}
-	return &kerr.Error{Code: kerr.FencedMemberEpoch, Detail: fmt.Sprintf("The consumer group member has a %s member epoch (%d) than the one known "+
-		"by the group coordinator (%d). The member must abandon all its partitions and rejoin.", relation, r.MemberEpoch, s.epoch)}
-}
-
-// updated is the member with what the request says; null fields say that nothing changed.
-func (e *entry) updated(id string, c coordinator.Client, r *kmsg.ConsumerGroupHeartbeatRequest) *subscriber {
-	p := &subscriber{id: id, rebalance: -time.Millisecond}
-	if e.known != nil {
-		*p = *e.known
-	}
-	p.client, p.legacy = c, nil
-	if r.InstanceID != nil {
-		p.instance = r.InstanceID
-	}
-	if r.RackID != nil {
-		p.rack = r.RackID
-	}
-	if r.RebalanceTimeoutMillis != -1 {
-		p.rebalance = millis(r.RebalanceTimeoutMillis)
-	}
-	if r.ServerAssignor != nil {
-		p.assignor = *r.ServerAssignor
-	}
-	if r.SubscribedTopicNames != nil {
-		p.topics = sorted(r.SubscribedTopicNames)
-	}
-	if r.SubscribedTopicRegex != nil {
-		p.pattern = *r.SubscribedTopicRegex
-	}
-	return p
-}
-
-func sorted(names []string) []string {
-	out := slices.Clone(names)
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// checkPattern compiles a pattern that is new to the member.
-func (e *entry) checkPattern(p *subscriber) *kerr.Error {
-	if p.pattern == "" || e.known != nil && e.known.pattern == p.pattern {
-		return nil
-	}
-	if _, err := syntax.Parse(p.pattern, syntax.Perl); err != nil {
-		why := err.Error()
-		if bad, is := err.(*syntax.Error); is {
-			why = string(bad.Code)
-		}
-		return &kerr.Error{Code: kerr.InvalidRegularExpression, Detail: fmt.Sprintf("SubscribedTopicRegex `%s` is not a valid regular expression: %s.", p.pattern, why)}
-	}
 	return nil
 }
 

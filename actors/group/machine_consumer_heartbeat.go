@@ -18,7 +18,8 @@ const (
 	leaveStaticEpoch = -2 // a static member goes for a while
 )
 
-// CheckHeartbeat judges what needs no group, in Kafka's order and words.
+// CheckHeartbeat judges what needs no group, in Kafka's order and words (measured): clients log them, and people look for
+// them. A request that joins must say everything, for nothing is known of its member.
 func (o Options) CheckHeartbeat(r *kmsg.ConsumerGroupHeartbeatRequest) *kerr.Error {
 	invalid := func(why string) *kerr.Error { return &kerr.Error{Code: kerr.InvalidRequest, Detail: why} }
 	empty := func(s *string) bool { return s != nil && strings.TrimSpace(*s) == "" }
@@ -66,6 +67,7 @@ func (m *Machine) consumerHeartbeat(w *waiter, c coordinator.Client, r *kmsg.Con
 	}
 }
 
+// heartbeatFailure leaves out the member's id and epoch, as Kafka does: what the member has to do follows from the code.
 func heartbeatFailure(r kmsg.Request, code kerr.Code, why string) *kmsg.ConsumerGroupHeartbeatResponse {
 	resp := response[*kmsg.ConsumerGroupHeartbeatResponse](r)
 	resp.ErrorCode = int16(code)
@@ -89,6 +91,7 @@ func (m *Machine) consumerBeat(w *waiter, c coordinator.Client, r *kmsg.Consumer
 	if err := e.checkPattern(p); err != nil {
 		return err
 	}
+	// From here on nothing fails: each record is replayed as it is given out, and the next step builds on it.
 	e.open(m)
 	before := e.take(m, id)
 	changed := m.change(r.Group, e.known, p, e.upgrade != nil)
@@ -110,6 +113,7 @@ func full(r *kmsg.ConsumerGroupHeartbeatRequest) bool {
 	return r.RebalanceTimeoutMillis != -1 && (r.SubscribedTopicNames != nil || r.SubscribedTopicRegex != nil) && r.Topics != nil
 }
 
+// assignmentOf is what a member may own now. What it has to let go is told by its absence.
 func assignmentOf(list []held) *kmsg.ConsumerGroupHeartbeatResponseAssignment {
 	a := kmsg.NewConsumerGroupHeartbeatResponseAssignment()
 	for _, h := range list {
@@ -124,7 +128,8 @@ func assignmentOf(list []held) *kmsg.ConsumerGroupHeartbeatResponseAssignment {
 	return &a
 }
 
-// reconcile moves a member towards the group's target, and gives where it stands then.
+// reconcile moves a member towards the group's target, and gives where it stands then. A member of the classic protocol has
+// timers of its own; one of the consumer protocol gets its rebalance timeout to let go, from when it is told to.
 func (m *Machine) reconcile(g *consumer, p *subscriber, has owned, changed bool) *standing {
 	h, now := g.head.Get(), g.standing(p.id)
 	if !changed && now.reached(h.targetEpoch) {

@@ -30,6 +30,7 @@ func (m *Machine) consumerLeave(w *waiter, r *kmsg.ConsumerGroupHeartbeatRequest
 	return nil
 }
 
+// leaving finds who leaves. No epoch is asked for: a member that was fenced may leave as well.
 func (g *consumer) leaving(r *kmsg.ConsumerGroupHeartbeatRequest) (*subscriber, *kerr.Error) {
 	if r.InstanceID == nil {
 		if p, there := g.members.Get(r.MemberID); there {
@@ -51,7 +52,8 @@ func (g *consumer) static(instance string) *subscriber {
 	return p
 }
 
-// leaveForAWhile forgets the epochs in which partitions were got: who comes back has them from the start.
+// leaveForAWhile keeps a static member's partitions for it: a process that is restarted within its session causes no
+// rebalance (KIP-345). It forgets the epochs in which they were got: who comes back has them from the start.
 func (m *Machine) leaveForAWhile(g *consumer, p *subscriber) {
 	s := *g.standing(p.id)
 	s.epoch, s.revoking = leaveStaticEpoch, nil
@@ -85,7 +87,8 @@ func (m *Machine) fence(g *consumer, gone ...*subscriber) {
 	m.options.Count(ConsumerRebalanced, 1)
 }
 
-// revokeOver ends a member that has not let go in its rebalance timeout: others wait for it.
+// revokeOver looks again, since the timer is not cancelled when a member lets go: a later time to
+// let go sets it anew. Whoever has not let go in its rebalance timeout is out: others wait for it.
 func (m *Machine) revokeOver(g *consumer, id string) {
 	if g.standing(id).state == unrevoked {
 		m.timedOut(g, id)

@@ -11,6 +11,17 @@ import (
 	"troupe/internal/model"
 )
 
+// What a consumer group is stands in records of these kinds, and in nothing else. One path serves both directions: a
+// decision makes a record and replays it, loading replays it alone.
+//
+//	kind              name       what                          made when
+//	KindGroup                    epoch, hash of the topics     the epoch rises
+//	KindMember        member     what it says of itself        that changes
+//	KindTarget                   epoch of the targets          targets were made, after the last of them
+//	KindMemberTarget  member     its target                    it is another one than before
+//	KindCurrent       member     its standing                  it moves
+//	KindExpression    pattern    the topics it has             they were looked up
+
 // store gives out a record of a consumer group and replays it.
 func (m *Machine) store(group, name string, v record.Value) {
 	m.append(record.StoreConsumer(group, name, v))
@@ -44,6 +55,7 @@ func (m *Machine) replayConsumer(k record.ConsumerKey, v record.Value) {
 	}
 }
 
+// replayTombstone takes away what a record said. KindTopics, which Kafka 4.0 wrote, says nothing that is kept.
 func (m *Machine) replayTombstone(k record.ConsumerKey) {
 	switch k.Kind {
 	case record.KindGroup:
@@ -61,6 +73,7 @@ func (m *Machine) replayTombstone(k record.ConsumerKey) {
 	}
 }
 
+// recordMember writes the pattern "" for none, as Kafka does, which reads null as not known.
 func (m *Machine) recordMember(group string, p *subscriber) {
 	v := &record.ConsumerMember{
 		Instance: p.instance, Rack: p.rack, ClientID: p.client.ID, ClientHost: p.client.Host, Topics: p.topics,
@@ -116,6 +129,7 @@ func (m *Machine) recordTarget(group, id string, t plan) {
 	m.store(group, id, v)
 }
 
+// planOf reads a target as samePlans compares it.
 func planOf(topics []record.TopicPartitions) plan {
 	t := make(plan, len(topics))
 	for _, each := range topics {
@@ -130,6 +144,7 @@ func (m *Machine) recordStanding(group, id string, s *standing) {
 	})
 }
 
+// topicsOf groups a sorted list by topic.
 func topicsOf(list []held) (topics []record.TopicPartitions) {
 	for _, h := range list {
 		if n := len(topics); n == 0 || topics[n-1].Topic != h.topic {
@@ -163,7 +178,8 @@ func heldOf(topics []record.TopicPartitions, epoch int32) (list []held) {
 	return list
 }
 
-// removeMember gives out the tombstones of all that a member has.
+// removeMember gives out the tombstones of all that a member has, the member itself last: whoever reads the log between
+// them finds a member without partitions, and not partitions without a member.
 func (m *Machine) removeMember(group, id string) {
 	m.discard(record.KindCurrent, group, id)
 	m.discard(record.KindMemberTarget, group, id)

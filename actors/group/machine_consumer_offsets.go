@@ -24,7 +24,7 @@ func (g *consumer) mayCommit(r *kmsg.OffsetCommitRequest) (func(*kmsg.OffsetComm
 		return nil, kerr.UnsupportedVersion
 	case r.Generation == s.epoch:
 		return anything, kerr.None
-	case r.Generation > s.epoch:
+	case r.Generation > s.epoch: // the member did not get it from here
 		return nil, stale
 	}
 	return func(t *kmsg.OffsetCommitRequestTopic, number int32) kerr.Code {
@@ -43,7 +43,8 @@ func (p *subscriber) stale() kerr.Code {
 	return kerr.StaleMemberEpoch
 }
 
-// mayFetch judges who fetches offsets, since version 9 of OffsetFetch: who names no member may.
+// mayFetch judges who fetches offsets, since version 9 of OffsetFetch: who names no member may. One that names itself with
+// an old epoch would begin where another member has gone on.
 func (g *consumer) mayFetch(member *string, epoch int32) kerr.Code {
 	if member == nil && epoch < 0 {
 		return kerr.None

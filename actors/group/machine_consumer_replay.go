@@ -21,6 +21,7 @@ func (m *Machine) replayMember(group, id string, p *subscriber) {
 	}
 	g := m.replayed(group)
 	if old, there := g.members.Get(id); there {
+		// Another member may have the instance by now: its record stands before the tombstone of the one it replaced.
 		g.countReaders(old.topics, -1)
 		if old.instance != nil {
 			if holder, _ := g.holders.Get(*old.instance); holder == id {
@@ -39,6 +40,7 @@ func (m *Machine) replayMember(group, id string, p *subscriber) {
 	}
 }
 
+// countReaders keeps readers right. It is what a heartbeat looks at when topics changed, instead of at all members.
 func (g *consumer) countReaders(topics []string, by int) {
 	for _, t := range topics {
 		n, _ := g.readers.Get(t)
@@ -50,7 +52,7 @@ func (g *consumer) countReaders(topics []string, by int) {
 	}
 }
 
-// replayEpoch sets the group's epoch.
+// replayEpoch sets the group's epoch. This record makes the group; its tombstone is the only one that ends it.
 func (m *Machine) replayEpoch(group string, epoch int32, hash int64) {
 	g := m.replayed(group)
 	h := g.head.Get()
@@ -109,6 +111,7 @@ func (m *Machine) replayStanding(group, id string, s *standing) {
 	}
 }
 
+// has is holds for a standing that may be nil.
 func (s *standing) has(p place) bool {
 	if s == nil {
 		return false
@@ -117,7 +120,7 @@ func (s *standing) has(p place) bool {
 	return there
 }
 
-// replayPattern sets the topics of a pattern, nil for none.
+// replayPattern sets the topics of a pattern, nil for none. They count as read once, however many members have it.
 func (m *Machine) replayPattern(group, pattern string, r *resolved) {
 	if _, there := m.consumerGroup(group); !there && r == nil {
 		return

@@ -33,10 +33,12 @@ func (b Bounded) of(m *Machine, group, key string) time.Duration {
 	return min(max(time.Duration(ms)*time.Millisecond, b.Least), b.Most)
 }
 
+// heartbeatOf is told to members with each answer, so that a change reaches them within the interval of before.
 func (m *Machine) heartbeatOf(g *consumer) time.Duration {
 	return m.options.Consumer.Heartbeat.of(m, g.id, "consumer.heartbeat.interval.ms")
 }
 
+// intervalOf bounds what assigning costs where members come and go all the time; 0 assigns with each change.
 func (m *Machine) intervalOf(g *consumer) time.Duration {
 	return m.options.Consumer.Interval.of(m, g.id, "consumer.assignment.interval.ms")
 }

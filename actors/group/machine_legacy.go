@@ -3,7 +3,6 @@ package group
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"troupe/actors/coordinator"
 	"troupe/codec/kerr"
 )
 
@@ -14,123 +13,7 @@ import (
 //	Heartbeat   says 27 when the member should join again: for a newer target, to have let go, to get what became free
 //	LeaveGroup  takes out members of either protocol
 
-// joinConsumer works on JoinGroup for a consumer group with members. There is no leader, and nobody waits.
-func (m *Machine) joinConsumer(w *waiter, c coordinator.Client, g *consumer, r *kmsg.JoinGroupRequest) {
-	id := r.MemberID
-	if id == "" {
-		id = m.newID()
-	}
-	p, replaces, code := m.legacyMember(g, id, c, r)
-	switch {
-	case code != kerr.None:
-		m.refuse(w, code)
-		return
-	case r.MemberID == "" && r.InstanceID == nil && r.Version >= 4:
-		resp := joinFailure(r, kerr.MemberIDRequired)
-		resp.MemberID = id
-		m.reply(w, resp)
-		return
-	}
-	old, _ := g.members.Get(id)
-	if replaces != nil {
-		renamed := *replaces
-		renamed.id = id
-		(&entry{group: g.id, replaces: replaces, known: &renamed}).take(m, id)
-		old = &renamed
-	}
-	changed := m.change(g.id, old, p, false)
-	if replaces != nil && replaces.legacy == nil && m.mayDowngrade(g, nil) {
-		again := *r
-		again.MemberID = id
-		m.joinKnown(w, c, m.downgrade(g, nil), &again)
-		return
-	}
-	now := m.reconcile(g, p, m.ownedBefore(r.Protocols[0].Metadata), changed)
-	m.timers.Cancel(timer{rejoinTimer, g.id, id})
-	m.timers.Set(timer{resyncTimer, g.id, id}, m.now.Add(p.rebalance))
-	m.extendConsumer(g, p)
-	resp := response[*kmsg.JoinGroupResponse](r)
-	kind := consumerType
-	resp.MemberID, resp.Generation, resp.ProtocolType, resp.Protocol = id, now.epoch, &kind, &p.legacy.protocols[0].Name
-	m.reply(w, resp)
-}
-
-// legacyMember is the member that a join leads to, and the static member whose place it takes.
-func (m *Machine) legacyMember(g *consumer, id string, c coordinator.Client, r *kmsg.JoinGroupRequest) (p, replaces *subscriber, code kerr.Code) {
-	known, there := g.members.Get(id)
-	o := m.options.Consumer
-	switch {
-	case !o.Upgrade && !o.Downgrade:
-		return nil, nil, kerr.InconsistentGroupProtocol
-	case !there && g.members.Len() >= o.MembersMax:
-		return nil, nil, kerr.GroupMaxSizeReached
-	case r.ProtocolType != consumerType || !g.supports(r.Protocols):
-		return nil, nil, kerr.InconsistentGroupProtocol
-	}
-	if r.InstanceID != nil {
-		holder := g.static(*r.InstanceID)
-		switch {
-		case r.MemberID != "":
-			if err := checkInstance(holder, id, *r.InstanceID); err != nil {
-				return nil, nil, err.Code
-			}
-		case holder != nil:
-			known, replaces = holder, holder
-		}
-	}
-	p = &subscriber{}
-	if known != nil {
-		*p = *known
-	}
-	p.id, p.client = id, c
-	p.legacy = &legacy{protocols: r.Protocols}
-	p.legacy.session, p.rebalance = timeouts(r)
-	if r.InstanceID != nil {
-		p.instance = r.InstanceID
-	}
-	if !p.read(r.Protocols[0].Metadata) {
-		return nil, nil, kerr.InconsistentGroupProtocol
-	}
-	return p, replaces, kerr.None
-}
-
-// supports tells whether one of the protocols is common to all members of the classic protocol.
-func (g *consumer) supports(protocols []kmsg.JoinGroupRequestProtocol) bool {
-	counts, members := map[string]int{}, 0
-	for _, id := range g.memberIDs() {
-		if p, _ := g.members.Get(id); p.legacy != nil {
-			members++
-			for _, each := range p.legacy.protocols {
-				counts[each.Name]++
-			}
-		}
-	}
-	for _, each := range protocols {
-		if counts[each.Name] == members {
-			return true
-		}
-	}
-	return false
-}
-
-// ownedBefore is what a subscription of the classic protocol says its member has.
-func (m *Machine) ownedBefore(metadata []byte) owned {
-	o := owned{}
-	var s kmsg.ConsumerMemberMetadata
-	if s.ReadFrom(metadata) != nil {
-		return o
-	}
-	for _, t := range s.OwnedPartitions {
-		if found, there := m.topics.image.Topic(t.Topic); there {
-			for _, n := range t.Partitions {
-				o[place{found.ID, n}] = true
-			}
-		}
-	}
-	return o
-}
-
-// legacyOf finds the member that a request of the classic protocol is of.
+// legacyOf finds the member that a request of the classic protocol is of. Its epoch is what the request calls generation.
 func (g *consumer) legacyOf(id string, instance *string, generation int32) (*subscriber, kerr.Code) {
 	p, there := g.members.Get(id)
 	if instance != nil {
@@ -147,7 +30,11 @@ func (g *consumer) legacyOf(id string, instance *string, generation int32) (*sub
 	return p, kerr.None
 }
 
-// syncConsumer works on SyncGroup.
+// syncConsumer works on SyncGroup. What was decided with the join is fetched, unless there is a newer target by now: then
+// the member joins once more. One that still has to let go gets what it keeps, lets the rest go, and joins by itself.
+//
+// Errors: 22 ILLEGAL_GENERATION, 23 INCONSISTENT_GROUP_PROTOCOL, 25 UNKNOWN_MEMBER_ID, 27 REBALANCE_IN_PROGRESS, 82
+// FENCED_INSTANCE_ID.
 func (m *Machine) syncConsumer(w *waiter, g *consumer, r *kmsg.SyncGroupRequest) {
 	p, code := g.legacyOf(r.MemberID, r.InstanceID, r.Generation)
 	if code != kerr.None {
@@ -193,7 +80,10 @@ func (m *Machine) legacyOver(g *consumer, id string) {
 	}
 }
 
-// heartbeatConsumer works on Heartbeat.
+// heartbeatConsumer works on Heartbeat. Nothing changes by it but the session: the classic protocol has no room for an
+// assignment in its answer, so that members come for it.
+//
+// Errors: 22 ILLEGAL_GENERATION, 25 UNKNOWN_MEMBER_ID, 27 REBALANCE_IN_PROGRESS, 82 FENCED_INSTANCE_ID.
 func (m *Machine) heartbeatConsumer(w *waiter, g *consumer, r *kmsg.HeartbeatRequest) {
 	p, code := g.legacyOf(r.MemberID, r.InstanceID, r.Generation)
 	if code == kerr.None {
@@ -223,7 +113,10 @@ func (g *consumer) waits(id string, s *standing) bool {
 	return false
 }
 
-// leaveConsumer works on LeaveGroup, which takes out members of either protocol.
+// leaveConsumer works on LeaveGroup, which takes out members of either protocol: administrators remove static members by
+// it. All go at once, so that the others get one new target.
+//
+// Errors a member: 25 UNKNOWN_MEMBER_ID, 82 FENCED_INSTANCE_ID.
 func (m *Machine) leaveConsumer(w *waiter, g *consumer, r *kmsg.LeaveGroupRequest, members []kmsg.LeaveGroupRequestMember) {
 	resp := response[*kmsg.LeaveGroupResponse](r)
 	var gone []*subscriber

@@ -45,7 +45,8 @@ func trimmed(t plan) plan {
 	return out
 }
 
-// assignInput is what the group looks like to an assignor.
+// assignInput puts all in order, so that the same group gives the same
+// assignment on every coordinator. Topics that are not there are left out.
 func (m *Machine) assignInput(g *consumer) assign.Input {
 	in := assign.Input{Topics: map[model.TopicID]assign.Topic{}}
 	for _, name := range timeline.SortedKeys(g.readers) {
@@ -84,6 +85,7 @@ func (m *Machine) assignorOf(g *consumer) string {
 	return m.elected(votes)
 }
 
+// elected goes by the order of the configuration, so that equal votes have one outcome.
 func (m *Machine) elected(votes map[string]int) string {
 	best := m.options.Consumer.Assignors[0]
 	for _, name := range m.options.Consumer.Assignors {

@@ -23,7 +23,8 @@ type conversion struct {
 	standings map[string]*standing
 }
 
-// upgradeOf makes the conversion of a group with members, or tells why it cannot be.
+// upgradeOf makes the conversion of a group with members, or tells why it cannot be, in Kafka's words: who migrates a group
+// and fails looks for them.
 func (m *Machine) upgradeOf(g *classic) (*conversion, *kerr.Error) {
 	cannot := func(why string) *kerr.Error {
 		return &kerr.Error{Code: kerr.GroupIDNotFound, Detail: fmt.Sprintf("Cannot upgrade classic group %s to consumer group because %s.", g.id, why)}
@@ -70,7 +71,8 @@ func (p *subscriber) read(metadata []byte) bool {
 	return true
 }
 
-// settledIn reads an assignment of the classic protocol; the reason when it cannot be.
+// settledIn reads an assignment of the classic protocol; the reason when it cannot be. User data is what an assignor of the
+// clients' own needs, and would be lost. Topics that are gone are left out: nobody can hold them.
 func (m *Machine) settledIn(generation int32, assignment []byte) (*standing, string) {
 	s := &standing{epoch: generation, previous: generation}
 	if len(assignment) == 0 {
@@ -96,7 +98,7 @@ func (m *Machine) settledIn(generation int32, assignment []byte) (*standing, str
 	return s, ""
 }
 
-// convertEmpty lets a classic group without members go.
+// convertEmpty lets a classic group without members go. Epochs begin anew: nobody remembers a generation.
 func (m *Machine) convertEmpty(g *classic) {
 	m.unsettled = append(m.unsettled, unsettled{offset: m.next, group: g, left: true})
 	m.cancelPhases(g)
@@ -138,65 +140,4 @@ func planHeld(list []held) plan {
 		t[h.topic] = append(t[h.topic], h.number)
 	}
 	return t
-}
-
-// mayDowngrade tells whether, with some members gone, the others are all of the classic protocol and can have their group
-// back.
-func (m *Machine) mayDowngrade(g *consumer, gone []*subscriber) bool {
-	old := 0
-	for _, p := range gone {
-		if p.legacy != nil {
-			old++
-		}
-	}
-	left := g.members.Len() - len(gone)
-	return left > 0 && g.legacyCount()-old == left && m.options.Consumer.Downgrade && left <= m.options.MembersMax
-}
-
-// downgrade makes a classic group of those that stay, and has them rebalance. Its assignment is what they have, not what
-// they were to get, as in Kafka: until they have joined again the group may become one of the consumer protocol once
-// more, and must not take for free what a member still has.
-func (m *Machine) downgrade(g *consumer, gone []*subscriber) *classic {
-	c := m.newClassic(g.core)
-	c.generation, c.protocolType = g.head.Get().epoch, consumerType
-	for _, id := range g.memberIDs() {
-		p, _ := g.members.Get(id)
-		m.cancelLegacy(g, id) // should the group be one of this protocol again
-		if slices.Contains(gone, p) {
-			continue
-		}
-		s := g.standing(id)
-		has := append(slices.Clone(s.assigned), s.revoking...)
-		slices.SortFunc(has, compareHeld)
-		c.add(&member{
-			id: id, instance: p.instance, client: p.client, session: p.legacy.session, rebalance: p.rebalance,
-			protocols: p.legacy.protocols, assigned: m.encodeAssignment(p, planHeld(has)),
-		}, consumerType)
-	}
-	c.chosen = c.elect()
-	c.topics = c.subscriptions()
-	m.move(c, stable)
-	c.due = true
-	m.unsettled = append(m.unsettled, unsettled{offset: m.next, group: c, created: true})
-	m.eraseConsumer(g)
-	m.recordState(c)
-	for _, p := range c.members {
-		m.extend(c, p)
-	}
-	m.prepare(c)
-	return c
-}
-
-// encodeAssignment writes partitions as members of the classic protocol read them, in the version of their subscription.
-func (m *Machine) encodeAssignment(p *subscriber, t plan) []byte {
-	a := kmsg.NewConsumerMemberAssignment()
-	if first := p.legacy.protocols[0].Metadata; len(first) >= 2 {
-		a.Version = int16(first[0])<<8 | int16(first[1])
-	}
-	for _, each := range m.topics.ordered(t) {
-		topic := kmsg.NewConsumerMemberAssignmentTopic()
-		topic.Topic, topic.Partitions = each.Name, t[each.ID]
-		a.Topics = append(a.Topics, topic)
-	}
-	return a.AppendTo(nil)
 }
