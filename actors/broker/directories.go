@@ -24,9 +24,8 @@ type directory struct {
 	path       string
 	id         model.DirectoryID
 	lock       io.Closer
-	clean      bool   // every log was closed at the last stop
-	kept       bool   // if not, nothing that was written since is missing
-	era        string // of what is written now
+	clean      bool // every log was closed at the last stop
+	kept       bool // if not, nothing that was written since is missing
 	cleanEpoch model.BrokerEpoch
 	logs       []model.TopicPartition
 	doomed     []string // directories of deleted logs that a crash left behind

@@ -7,29 +7,30 @@ import (
 	"troupe/partitionlog/checkpoint"
 )
 
-// compareEra finds out whether the page cache that the last process wrote to is still there.
+// compareEra finds out whether the page cache that the last process wrote to is still there. A mark whose era is over goes
+// before anything is written: were this process to end early, a later one might find that era again, on a file system that
+// two machines share or that one has mounted twice, and take what this one wrote for its own.
 func (d *directory) compareEra(fsys vfs.FS) (err error) {
-	if d.era, err = fsys.Era(d.path); err != nil || d.era == "" {
+	mark := filepath.Join(d.path, checkpoint.Era)
+	if d.kept, err = checkpoint.EraLasts(fsys, mark); err != nil || d.kept {
 		return err
 	}
-	noted, err := checkpoint.ReadEra(fsys, filepath.Join(d.path, checkpoint.Era))
-	d.kept = noted == d.era
-	return err
+	return checkpoint.RemoveEra(fsys, mark)
 }
 
 // noteEras lets the next start take what this process writes for whole. It comes when every log has been opened, and with
-// that checked as far as the last power cut may have damaged it: with one that could not be, the old mark is left, which
-// is of another era, and all are checked again.
+// that checked as far as the last power cut may have damaged it: with one that could not be, there is no mark, and all are
+// checked again.
 func (b *Broker) noteEras() {
 	b.env.Dirty.Release()
 	if b.opening.failures.Load() > 0 {
 		return
 	}
 	for _, d := range b.directories {
-		if d.era == "" || d.kept {
+		if d.kept {
 			continue
 		}
-		if err := checkpoint.WriteEra(b.fs, filepath.Join(d.path, checkpoint.Era), d.era); err != nil {
+		if err := checkpoint.NoteEra(b.fs, filepath.Join(d.path, checkpoint.Era)); err != nil {
 			b.log.Warn("a start after a kill will check more than it has to", "dir", d.path, "err", err)
 		}
 	}

@@ -1,9 +1,14 @@
 package broker
 
 import (
+	"errors"
+	"io"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
+
+	"troupe/internal/vfs"
 )
 
 func TestWhatAPowerCutLeftToCheckIsToldAKillLeavesNothingButTornWritesAndACleanStopNothing(t *testing.T) {
@@ -53,5 +58,63 @@ func TestWhatAPowerCutLeftToCheckIsToldAKillLeavesNothingButTornWritesAndACleanS
 	n.start()
 	if got, want := n.Opened(), (Opened{Logs: 1}); got != want {
 		t.Errorf("after a clean stop %+v, want %+v", got, want)
+	}
+}
+
+func TestADirectoryThatWasCopiedWhileItWasWrittenToIsChecked(t *testing.T) {
+	n := newNode(t, 1)
+	n.start()
+	c := dial(t, n.address())
+	if err := createTopic(c, "a", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.call(produceRequest("a", -1, records(nil, time.Now(), "one"))); err != nil {
+		t.Fatal(err)
+	}
+	copyTree(t, n.fs, "/data", "/copy")
+	n.abort()
+	n.set = append(n.set, "log.dirs=/copy")
+	n.start()
+	if got := n.Opened(); got.Logs != 1 || got.ScannedBytes == 0 {
+		t.Errorf("the copy was opened as %+v, without a check", got)
+	}
+	// It has a mark of its own by now.
+	n.abort()
+	n.start()
+	if got, want := n.Opened(), (Opened{Logs: 1}); got != want {
+		t.Errorf("after a kill %+v, want %+v", got, want)
+	}
+}
+
+func copyTree(t *testing.T, fsys vfs.FS, from, to string) {
+	t.Helper()
+	entries, err := fsys.ReadDir(from)
+	if err == nil {
+		err = fsys.MkdirAll(to, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		from, to := filepath.Join(from, e.Name()), filepath.Join(to, e.Name())
+		if e.IsDir() {
+			copyTree(t, fsys, from, to)
+			continue
+		}
+		in, err := fsys.Open(from, os.O_RDONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size, sizeErr := in.Size()
+		out, err := fsys.Open(to, os.O_RDWR|os.O_CREATE, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content := make([]byte, size)
+		_, readErr := in.ReadAt(content, 0)
+		_, writeErr := out.WriteAt(content, 0)
+		if err := errors.Join(sizeErr, readErr, writeErr, in.Close(), out.Close()); err != nil && !errors.Is(err, io.EOF) {
+			t.Fatal(err)
+		}
 	}
 }

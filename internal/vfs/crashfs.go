@@ -28,6 +28,7 @@ type CrashFS struct {
 	clock    clock.Clock
 	root     *crashNode
 	life     int // counts crashes: handles of an earlier life are dead
+	files    int // that were ever made
 	off      bool
 	cutAfter int // calls until the power fails, -1 for never
 	hook     func(Call) Fault
@@ -182,7 +183,8 @@ func (c *CrashFS) Open(name string, flag int, _ fs.FileMode) (File, error) {
 	case n == nil && flag&os.O_CREATE == 0:
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	case n == nil:
-		n = &crashNode{modified: c.clock.Now()}
+		c.files++
+		n = &crashNode{modified: c.clock.Now(), number: c.files}
 		dir.set(map[string]*crashNode{base: n})
 	case flag&os.O_EXCL != 0:
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrExist}
@@ -331,10 +333,14 @@ func (c *CrashFS) SyncAll(dir string) error {
 }
 
 // Era ends with each Crash.
-func (c *CrashFS) Era(string) (string, error) {
+func (c *CrashFS) Era(name string) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return fmt.Sprint("life ", c.life), nil
+	n, err := c.walk("statx", name)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprint("life ", c.life, " file ", n.number), nil
 }
 
 // SyncDir is FS's.

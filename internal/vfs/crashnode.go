@@ -19,6 +19,7 @@ type crashNode struct {
 	durable  []byte
 	edits    []edit
 	modified time.Time
+	number   int // of a file, never used again
 	lockedIn int // the life in which it was locked, from 1
 }
 

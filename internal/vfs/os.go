@@ -40,7 +40,7 @@ func (osFS) SyncDir(dir string) error { return syncDir(dir) }
 
 func (osFS) SyncAll(dir string) error { return syncAll(dir) }
 
-func (osFS) Era(dir string) (string, error) { return era(dir) }
+func (osFS) Era(name string) (string, error) { return era(name) }
 
 func (osFS) Usage(dir string) (total, free int64, err error) { return usage(dir) }
 

@@ -28,9 +28,10 @@ type FS interface {
 	// SyncAll makes durable what was written and named before on the file system that holds dir, other programs' too;
 	// errors.ErrUnsupported where the machine has no such call.
 	SyncAll(dir string) error
-	// Era names the life of the page cache that holds dir: while it is the same, everything that was written is there,
-	// synced or not, whatever became of the process that wrote it. "" where the machine cannot tell.
-	Era(dir string) (string, error)
+	// Era names a file, whatever it is called, and the life of the page cache that holds it. While that is the same, everything
+	// that was written there is there, synced or not, whatever became of the process that wrote it; and what was copied is
+	// another file. "" where the machine cannot tell.
+	Era(name string) (string, error)
 	// Lock takes an exclusive lock on a file, which it creates, or fails at once with ErrLocked. The lock ends with
 	// the process or with Close.
 	Lock(name string) (io.Closer, error)

@@ -1,35 +1,53 @@
 package checkpoint
 
 import (
+	"errors"
 	"testing"
 
 	"troupe/internal/clock"
 	"troupe/internal/vfs"
 )
 
-func TestTheMarkOfAnEraIsReadBackReplacedAndRemoved(t *testing.T) {
+func TestAMarkLastsUntilThePowerIsCutAndIsWorthNothingInACopy(t *testing.T) {
 	fsys := vfs.NewCrashFS(1, clock.System())
-	if err := fsys.MkdirAll("/data", 0o755); err != nil {
+	if err := errors.Join(fsys.MkdirAll("/data", 0o755), fsys.MkdirAll("/copy", 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	const name = "/data/" + Era
-	expect := func(want string) {
+	const name, copied = "/data/" + Era, "/copy/" + Era
+	expect := func(name string, want bool) {
 		t.Helper()
-		if got, err := ReadEra(fsys, name); err != nil || got != want {
-			t.Fatalf("read %q (%v), want %q", got, err, want)
+		if got, err := EraLasts(fsys, name); err != nil || got != want {
+			t.Fatalf("the mark %s lasts: %v (%v), want %v", name, got, err, want)
 		}
 	}
-	expect("")
-	for _, era := range []string{"kernel a mount 1", "kernel b mount 2"} {
-		if err := WriteEra(fsys, name, era); err != nil {
+	note := func() {
+		t.Helper()
+		if err := NoteEra(fsys, name); err != nil {
 			t.Fatal(err)
 		}
-		expect(era)
+		expect(name, true)
 	}
+	expect(name, false)
+	note()
+	data, err := read(fsys, name)
+	if err == nil {
+		err = writeNew(fsys, copied, data, false)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(copied, false)
+	if err := fsys.SyncAll("/"); err != nil {
+		t.Fatal(err)
+	}
+	fsys.Crash()
+	expect(name, false)
+	note()
+	note()
 	for range 2 { // one that is gone already is no error
 		if err := RemoveEra(fsys, name); err != nil {
 			t.Fatal(err)
 		}
-		expect("")
+		expect(name, false)
 	}
 }
