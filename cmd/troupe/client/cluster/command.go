@@ -69,7 +69,7 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 		return err
 	}
 	if c.oldConfig.Given() {
-		fmt.Fprintln(s.Out, "Option --config has been deprecated and will be removed in a future version. Use --command-config instead.")
+		s.Deprecated("config", "command-config")
 	}
 	client, err := c.open(s)
 	if err != nil {

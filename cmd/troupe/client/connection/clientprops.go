@@ -59,9 +59,21 @@ func (p *ClientProperties) Warn(s option.Streams) {
 
 // Load gives the file's properties with the pairs over them.
 func (p *ClientProperties) Load() (kafkatext.Properties, error) {
+	props, err := PropertyFile(&p.file, &p.oldFile)
+	if err != nil {
+		return nil, err
+	}
+	// A pair goes over the file, as a command line goes over what it refers to.
+	props.Merge(kafkatext.Pairs(p.pairs.All()))
+	props.Merge(kafkatext.Pairs(p.oldPairs.All()))
+	return props, nil
+}
+
+// PropertyFile loads the file that an option names, under its present name or a former one; without any it is empty.
+func PropertyFile(names ...*option.Text) (kafkatext.Properties, error) {
 	props := kafkatext.Properties{}
-	for _, f := range []*option.Text{&p.file, &p.oldFile} {
-		path, err := f.One()
+	for _, name := range names {
+		path, err := name.One()
 		if err != nil {
 			return nil, err
 		}
@@ -72,8 +84,5 @@ func (p *ClientProperties) Load() (kafkatext.Properties, error) {
 			return nil, err
 		}
 	}
-	// A pair goes over the file, as a command line goes over what it refers to.
-	props.Merge(kafkatext.Pairs(p.pairs.All()))
-	props.Merge(kafkatext.Pairs(p.oldPairs.All()))
 	return props, nil
 }

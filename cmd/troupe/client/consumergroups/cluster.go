@@ -3,7 +3,6 @@ package consumergroups
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -171,26 +170,11 @@ func topicsOf(partitions []model.TopicPartition) []string {
 	return slices.Compact(topics)
 }
 
-// hashOrder is the order in which the script's map of partitions has them.
-func hashOrder(partitions []model.TopicPartition) []model.TopicPartition {
-	return kafkatext.HashOrderBy(partitions, 0, func(tp model.TopicPartition) int32 {
-		return kafkatext.PartitionHash(tp.Topic, tp.Partition)
-	})
-}
-
-// byName is the order in which tables list partitions.
-func byName(a, b model.TopicPartition) int {
-	if order := strings.Compare(a.Topic, b.Topic); order != 0 {
-		return order
-	}
-	return int(a.Partition) - int(b.Partition)
-}
-
 // named writes partitions as Java's TopicPartition does.
 func named(partitions []model.TopicPartition) string {
 	texts := make([]string, len(partitions))
 	for i, tp := range partitions {
-		texts[i] = fmt.Sprintf("%s-%d", tp.Topic, tp.Partition)
+		texts[i] = tp.String()
 	}
 	return strings.Join(texts, ",")
 }

@@ -72,7 +72,7 @@ func (c *command) toDelete(ctx context.Context) ([]model.TopicPartition, outcome
 	for tp := range leaders {
 		partitions = append(partitions, tp)
 	}
-	slices.SortFunc(partitions, byName)
+	slices.SortFunc(partitions, model.TopicPartition.Compare)
 	return slices.Compact(partitions), results, nil
 }
 

@@ -63,7 +63,7 @@ func memberRows(g group) []memberRow {
 // grouped writes partitions topic by topic, "orders:0,2".
 func grouped(partitions []model.TopicPartition) []string {
 	texts := []string{}
-	topics := byTopic(slices.SortedFunc(slices.Values(partitions), byName))
+	topics := byTopic(slices.SortedFunc(slices.Values(partitions), model.TopicPartition.Compare))
 	for topic, numbers := range topics {
 		written := make([]string, len(numbers))
 		for i, n := range numbers {

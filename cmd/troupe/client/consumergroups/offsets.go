@@ -75,7 +75,7 @@ func (c *command) rows(ctx context.Context, g group) ([]row, error) {
 			rest = append(rest, tp)
 		}
 	}
-	slices.SortFunc(rest, byName)
+	slices.SortFunc(rest, model.TopicPartition.Compare)
 	for _, tp := range rest {
 		rows = append(rows, row{Group: g.id, Topic: tp.Topic, Partition: tp.Partition})
 	}
@@ -111,7 +111,7 @@ func ownedRows(g group) ([]row, map[model.TopicPartition]bool) {
 	var rows []row
 	owned := map[model.TopicPartition]bool{}
 	for _, m := range members {
-		for _, tp := range slices.SortedFunc(slices.Values(m.assigned), byName) {
+		for _, tp := range slices.SortedFunc(slices.Values(m.assigned), model.TopicPartition.Compare) {
 			owned[tp] = true
 			rows = append(rows, row{
 				Group: g.id, Topic: tp.Topic, Partition: tp.Partition, ConsumerID: &m.id, Host: &m.host, ClientID: &m.clientID,

@@ -88,10 +88,10 @@ func (c *command) resetGroup(ctx context.Context, id string) ([]target, error) {
 	for tp := range planned {
 		order = append(order, tp)
 	}
-	slices.SortFunc(order, byName)
+	slices.SortFunc(order, model.TopicPartition.Compare)
 	targets := make([]target, len(order))
 	// Rows come as the script's map has them, which is neither by name nor by number.
-	for i, tp := range hashOrder(order) {
+	for i, tp := range kafkatext.HashOrderPartitions(order) {
 		targets[i] = target{id, tp.Topic, tp.Partition, planned[tp]}
 	}
 	if c.has("execute") && len(targets) > 0 {
@@ -133,7 +133,7 @@ func (c *command) scope(ctx context.Context, id string) ([]model.TopicPartition,
 	case !c.has("from-file"):
 		return nil, option.Fail("One of the reset scopes should be defined: --all-topics, --topic.")
 	}
-	slices.SortFunc(partitions, byName)
+	slices.SortFunc(partitions, model.TopicPartition.Compare)
 	partitions = slices.Compact(partitions)
 	return partitions, c.mustExist(ctx, partitions)
 }
@@ -168,7 +168,7 @@ func (c *command) mustExist(ctx context.Context, partitions []model.TopicPartiti
 // commit writes offsets as nobody's member: generation -1 and no member id are a simple consumer, which a coordinator
 // lets commit to a group only while that is empty.
 func (c *command) commit(ctx context.Context, id string, planned map[model.TopicPartition]int64) error {
-	partitions := slices.SortedFunc(maps.Keys(planned), byName)
+	partitions := slices.SortedFunc(maps.Keys(planned), model.TopicPartition.Compare)
 	// From version 10 on a commit names topics by id.
 	topics, err := c.topics(ctx, topicsOf(partitions))
 	if err != nil {

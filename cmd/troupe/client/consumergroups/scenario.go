@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"troupe/cmd/troupe/client/kafkatext"
 	"troupe/cmd/troupe/client/option"
 	"troupe/internal/model"
 )
@@ -71,7 +72,7 @@ func (c *command) at(ctx context.Context, partitions []model.TopicPartition, tim
 
 // within moves offsets beyond an end of the log to that end, and warns.
 func (c *command) within(ctx context.Context, offsets wished) (wished, error) {
-	partitions := slices.SortedFunc(maps.Keys(offsets), byName)
+	partitions := slices.SortedFunc(maps.Keys(offsets), model.TopicPartition.Compare)
 	starts, err := c.at(ctx, partitions, earliest)
 	if err != nil {
 		return nil, err
@@ -133,7 +134,7 @@ func (c *command) from(ctx context.Context, partitions []model.TopicPartition, s
 		}
 	}
 	if !option.JSON(c.fs) {
-		for _, tp := range hashOrder(none) {
+		for _, tp := range kafkatext.HashOrderPartitions(none) {
 			// The script calls it empty, though it may hold older records.
 			fmt.Fprintf(c.streams.Out, "\nWarn: Partition %d from topic %s is empty. Falling back to latest known offset.\n", tp.Partition, tp.Topic)
 		}

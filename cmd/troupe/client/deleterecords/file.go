@@ -48,7 +48,15 @@ func parse(text []byte) ([]target, error) {
 		}
 		targets = append(targets, t)
 	}
-	return targets, unique(targets)
+	// A partition may stand in the file once: which offset of two is meant nobody can tell.
+	partitions := make([]model.TopicPartition, len(targets))
+	for i, t := range targets {
+		partitions[i] = t.tp
+	}
+	if again := kafkatext.Repeated(partitions); len(again) > 0 {
+		return nil, option.Fail("Offset json file contains duplicate topic partitions: %s", strings.Join(again, ","))
+	}
+	return targets, nil
 }
 
 // parseEntry names the first field that is missing; the script looks for them in this order.
@@ -78,24 +86,4 @@ func number(raw json.RawMessage, class string, limit int64) (int64, error) {
 		return 0, option.Fail("Expected `%s` value, received %s", class, raw)
 	}
 	return n, nil
-}
-
-// unique names each partition that stands in the file more than once, in the order of the script's HashMap.
-func unique(targets []target) error {
-	seen := map[model.TopicPartition]int{}
-	var again []model.TopicPartition
-	for _, t := range targets {
-		if seen[t.tp]++; seen[t.tp] == 2 {
-			again = append(again, t.tp)
-		}
-	}
-	if len(again) == 0 {
-		return nil
-	}
-	again = kafkatext.HashOrderBy(again, 0, func(tp model.TopicPartition) int32 { return kafkatext.PartitionHash(tp.Topic, tp.Partition) })
-	names := make([]string, len(again))
-	for i, tp := range again {
-		names[i] = tp.String()
-	}
-	return option.Fail("Offset json file contains duplicate topic partitions: %s", strings.Join(names, ","))
 }

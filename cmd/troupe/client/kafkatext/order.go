@@ -3,6 +3,8 @@ package kafkatext
 import (
 	"sort"
 	"unicode/utf16"
+
+	"troupe/internal/model"
 )
 
 // HashOrder sorts keys as a java.util.HashMap filled with them in this order iterates: several scripts print in that
@@ -45,4 +47,25 @@ func StringHash(s string) int32 {
 // PartitionHash is TopicPartition.hashCode.
 func PartitionHash(topic string, partition int32) int32 {
 	return 31*(31+partition) + StringHash(topic)
+}
+
+// HashOrderPartitions is HashOrder for partitions.
+func HashOrderPartitions(partitions []model.TopicPartition) []model.TopicPartition {
+	return HashOrderBy(partitions, 0, func(tp model.TopicPartition) int32 { return PartitionHash(tp.Topic, tp.Partition) })
+}
+
+// Repeated names the partitions that stand in a list more than once, each once, as the scripts print a HashSet of them.
+func Repeated(partitions []model.TopicPartition) []string {
+	seen := map[model.TopicPartition]int{}
+	var again []model.TopicPartition
+	for _, tp := range partitions {
+		if seen[tp]++; seen[tp] == 2 {
+			again = append(again, tp)
+		}
+	}
+	names := make([]string, len(again))
+	for i, tp := range HashOrderPartitions(again) {
+		names[i] = tp.String()
+	}
+	return names
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"troupe/cmd/troupe/client/connection"
-	"troupe/cmd/troupe/client/kafkatext"
 	"troupe/cmd/troupe/client/option"
 	"troupe/internal/model"
 )
@@ -63,7 +62,7 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 		return err
 	}
 	if c.oldConfig.Given() {
-		fmt.Fprintln(s.Out, "Option --admin.config has been deprecated and will be removed in a future version. Use --command-config instead.")
+		s.Deprecated("admin.config", "command-config")
 	}
 	// Everything the command line can be wrong in is read by now.
 	if p.client, err = c.open(s); err != nil {
@@ -132,18 +131,9 @@ func (c *command) plan(fs *pflag.FlagSet) (*plan, error) {
 
 // open makes the client with the script's time limit, unless the property file has one.
 func (c *command) open(s option.Streams) (*connection.Client, error) {
-	props := kafkatext.Properties{}
-	for _, text := range []*option.Text{&c.config, &c.oldConfig} {
-		path, err := text.One()
-		if err != nil {
-			return nil, err
-		}
-		if path == "" {
-			continue
-		}
-		if props, err = kafkatext.Load(path); err != nil {
-			return nil, err
-		}
+	props, err := connection.PropertyFile(&c.config, &c.oldConfig)
+	if err != nil {
+		return nil, err
 	}
 	if _, set := props["default.api.timeout.ms"]; !set {
 		props["default.api.timeout.ms"] = fmt.Sprint(defaultTimeout.Milliseconds())

@@ -131,8 +131,7 @@ func (p *plan) sort(answer *kmsg.ElectLeadersResponse) outcome {
 	}
 	// Lists that are empty are empty lists in JSON, not null.
 	o := outcome{Type: p.kind.String(), Elected: []string{}, NotNeeded: []string{}, Failed: []failure{}}
-	hash := func(tp model.TopicPartition) int32 { return kafkatext.PartitionHash(tp.Topic, tp.Partition) }
-	for _, tp := range kafkatext.HashOrderBy(all, 0, hash) {
+	for _, tp := range kafkatext.HashOrderPartitions(all) {
 		var bad *kafkatext.Failure
 		switch {
 		case !errors.As(told[tp], &bad):

@@ -52,7 +52,11 @@ func parse(text []byte) ([]model.TopicPartition, error) {
 		}
 		partitions = append(partitions, tp)
 	}
-	return partitions, unique(partitions)
+	// A request with a partition twice would be answered once, and the count of failures would be off.
+	if again := kafkatext.Repeated(partitions); len(again) > 0 {
+		return nil, option.Fail("Replica election data contains duplicate partitions: [%s]", strings.Join(again, ", "))
+	}
+	return partitions, nil
 }
 
 // parseEntry names the first field that is missing or of another type.
@@ -74,25 +78,4 @@ func parseEntry(entry map[string]json.RawMessage) (tp model.TopicPartition, err 
 	}
 	tp.Partition = int32(n)
 	return tp, nil
-}
-
-// unique names the partitions that stand in the file more than once, as the script prints a set of them. A request with one
-// twice would be answered once, and the count of failures would be off.
-func unique(partitions []model.TopicPartition) error {
-	seen := map[model.TopicPartition]int{}
-	var again []model.TopicPartition
-	for _, tp := range partitions {
-		if seen[tp]++; seen[tp] == 2 {
-			again = append(again, tp)
-		}
-	}
-	if len(again) == 0 {
-		return nil
-	}
-	again = kafkatext.HashOrderBy(again, 0, func(tp model.TopicPartition) int32 { return kafkatext.PartitionHash(tp.Topic, tp.Partition) })
-	names := make([]string, len(again))
-	for i, tp := range again {
-		names[i] = tp.String()
-	}
-	return option.Fail("Replica election data contains duplicate partitions: [%s]", strings.Join(names, ", "))
 }

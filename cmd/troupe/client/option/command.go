@@ -3,6 +3,7 @@ package option
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -111,6 +112,11 @@ func oldNames(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 func JSON(fs *pflag.FlagSet) bool {
 	format, err := fs.GetString("output")
 	return err == nil && format == "json"
+}
+
+// Deprecated warns of an old name of an option in the words of most scripts, on standard output as they do.
+func (s Streams) Deprecated(old, now string) {
+	fmt.Fprintf(s.Out, "Option --%s has been deprecated and will be removed in a future version. Use --%s instead.\n", old, now)
 }
 
 // WriteJSON writes v as one line.

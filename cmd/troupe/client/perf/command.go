@@ -9,7 +9,6 @@ package perf
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -169,10 +168,10 @@ const defaultTransactionMs = 3000
 func (c *command) properties(fs *pflag.FlagSet, s option.Streams, p *plan) error {
 	// Told on standard output, as the script tells it, before the figures.
 	if c.oldProperty.Given() {
-		fmt.Fprintln(s.Out, "Option --producer-props has been deprecated and will be removed in a future version. Use --command-property instead.")
+		s.Deprecated("producer-props", "command-property")
 	}
 	if c.oldConfig.Given() {
-		fmt.Fprintln(s.Out, "Option --producer.config has been deprecated and will be removed in a future version. Use --command-config instead.")
+		s.Deprecated("producer.config", "command-config")
 	}
 	p.props = kafkatext.Properties{}
 	if path := c.config.Last() + c.oldConfig.Last(); path != "" {

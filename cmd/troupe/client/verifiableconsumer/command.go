@@ -115,7 +115,7 @@ func (c *command) plan(fs *pflag.FlagSet, s option.Streams) (*plan, error) {
 func (c *command) properties(s option.Streams, p *plan) error {
 	p.props = kafkatext.Properties{}
 	if c.oldConfig.Given() {
-		fmt.Fprintln(s.Out, "Option --consumer.config has been deprecated and will be removed in a future version. Use --command-config instead.")
+		s.Deprecated("consumer.config", "command-config")
 	}
 	if path := c.config.Last() + c.oldConfig.Last(); path != "" {
 		file, err := kafkatext.Load(path)

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"troupe/cmd/troupe/client/verifiable"
+	"troupe/internal/model"
 )
 
 // partition stands in lists of what was assigned or revoked.
@@ -67,12 +68,7 @@ func listed(partitions map[string][]int32) []partition {
 			all = append(all, partition{topic, n})
 		}
 	}
-	slices.SortFunc(all, func(a, b partition) int {
-		if order := strings.Compare(a.Topic, b.Topic); order != 0 {
-			return order
-		}
-		return int(a.Partition - b.Partition)
-	})
+	slices.SortFunc(all, func(a, b partition) int { return model.TopicPartition(a).Compare(model.TopicPartition(b)) })
 	return all
 }
 

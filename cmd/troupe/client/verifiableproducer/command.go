@@ -8,7 +8,6 @@ package verifiableproducer
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -114,7 +113,7 @@ func (c *command) plan(fs *pflag.FlagSet, s option.Streams) (*plan, error) {
 func (c *command) properties(s option.Streams, p *plan, acks int64) error {
 	p.props = kafkatext.Properties{"acks": strconv.FormatInt(acks, 10), "retries": "0"}
 	if c.oldConfig.Given() {
-		fmt.Fprintln(s.Out, "Option --producer.config has been deprecated and will be removed in a future version. Use --command-config instead.")
+		s.Deprecated("producer.config", "command-config")
 	}
 	path := c.config.Last() + c.oldConfig.Last()
 	if path == "" {
