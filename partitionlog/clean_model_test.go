@@ -32,6 +32,7 @@ type compaction struct {
 	values  int
 	// cleaned is what the checkpoint file says; synced is what was promised.
 	cleaned, synced model.Offset
+	ending, killed  bool // an end was set, and is a kill
 	// met is, by offset of a tombstone, the earliest time of a cleaning that may have given it its horizon.
 	met map[model.Offset]int64
 }
@@ -232,15 +233,55 @@ func (c *compaction) clean(t *rapid.T) {
 }
 
 // cut lets the power fail within the next operations.
-func (c *compaction) cut(t *rapid.T) { c.fs.CutAfter(rapid.IntRange(1, 60).Draw(t, "operations")) }
+func (c *compaction) cut(t *rapid.T) {
+	c.ends(t)
+	c.fs.CutAfter(rapid.IntRange(1, 60).Draw(t, "operations"))
+}
+
+// ends notes that an end is set to this life of the log, which has one.
+func (c *compaction) ends(t *rapid.T) {
+	if c.ending {
+		t.Skip("it will end")
+	}
+	c.ending = true
+}
 
 func (c *compaction) crash(*rapid.T) { c.open() }
 
 // open cuts the power and starts anew.
 func (c *compaction) open() {
-	c.fs.Crash()
 	c.log.Abandon()
-	c.reopen(OpenParams{HighWatermark: c.synced, TopicID: testTopic})
+	end, kept := c.log.LogEnd(), c.killed
+	if c.reopen(c.ended()); kept && c.log.LogEnd() < end {
+		c.t.Fatalf("the log ended at %d, and at %d after a kill", end, c.log.LogEnd())
+	}
+}
+
+// ended does what the end that was set to this life does, a power cut where none was, and says how the next begins.
+func (c *compaction) ended() OpenParams {
+	p := OpenParams{HighWatermark: c.synced, Kept: c.killed, TopicID: testTopic}
+	if c.fs.Hook(nil); !c.killed {
+		c.fs.Crash()
+	}
+	c.ending, c.killed = false, false
+	return p
+}
+
+// kill lets the process end within the next operations, and the page cache live on.
+func (c *compaction) kill(t *rapid.T) {
+	c.ends(t)
+	c.killed = true
+	left, bytes := rapid.IntRange(1, 60).Draw(t, "operations"), rapid.Int64Range(0, 400).Draw(t, "bytes")
+	c.fs.Hook(func(call vfs.Call) (f vfs.Fault) {
+		if left--; left > 0 {
+			return f
+		}
+		f.Err = vfs.ErrPowerOff
+		if left == 0 {
+			f.Bytes = min(bytes, call.Len)
+		}
+		return f
+	})
 }
 
 func (c *compaction) restart(*rapid.T) {
@@ -260,8 +301,7 @@ func (c *compaction) reopen(p OpenParams) {
 	c.env.Dirty.limit = 0
 	l, report, err := Open(c.env, worldDir, testPartition, c.cfg, p)
 	if errors.Is(err, vfs.ErrPowerOff) {
-		c.fs.Crash()
-		c.reopen(OpenParams{HighWatermark: c.synced, TopicID: testTopic})
+		c.reopen(c.ended())
 		return
 	}
 	c.check(err)
@@ -423,7 +463,7 @@ func TestWhateverHappensToACompactedLogTheNewestValuesStay(t *testing.T) {
 		c := newCompaction(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"write": c.write, "write more": c.write, "write on": c.write, "decide": c.decide, "roll": c.roll, "background": c.background,
-			"sync": c.background, "clean": c.clean, "clean again": c.clean, "advance": c.advance, "cut": c.cut, "crash": c.crash,
+			"sync": c.background, "clean": c.clean, "clean again": c.clean, "advance": c.advance, "cut": c.cut, "kill": c.kill, "crash": c.crash,
 			"restart": c.restart, "": c.invariants,
 		})
 	})

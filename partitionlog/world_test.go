@@ -298,9 +298,14 @@ func (w *world) crash() {
 	w.appends, w.others, w.cutTo = nil, nil, -1
 	w.env = testEnv(w.fs)
 	w.env.Dirty.limit = 0
-	l, report, err := Open(w.env, worldDir, testPartition, w.cfg, OpenParams{
-		RecoveryPoint: w.recoveryPoint, HighWatermark: w.synced, TopicID: testTopic,
-	})
+	params := OpenParams{RecoveryPoint: w.recoveryPoint, HighWatermark: w.synced, TopicID: testTopic}
+	// The power may go again before the start is over.
+	for range w.random.IntN(3) {
+		w.fs.CutAfter(1 + w.random.IntN(12))
+		w.openInVain(params)
+		w.fs.Crash()
+	}
+	l, report, err := Open(w.env, worldDir, testPartition, w.cfg, params)
 	w.check(err)
 	w.log = l
 	if l.LogEnd() < w.synced {
@@ -341,13 +346,8 @@ func (w *world) restart() {
 	// Starts may be killed, too.
 	for range w.random.IntN(3) {
 		w.killAfter(1 + w.random.IntN(12))
-		l, _, err := Open(w.env, worldDir, testPartition, w.cfg, params)
+		w.openInVain(params)
 		w.fs.Hook(nil)
-		if err == nil {
-			l.Abandon()
-		} else if !errors.Is(err, vfs.ErrPowerOff) {
-			w.t.Fatal(err)
-		}
 	}
 	l, report, err := Open(w.env, worldDir, testPartition, w.cfg, params)
 	w.check(err)
@@ -361,6 +361,16 @@ func (w *world) restart() {
 	w.verify()
 	w.synced, w.recoveryPoint = min(w.synced, l.LogEnd()), min(w.recoveryPoint, l.RecoveryPoint())
 	w.resume()
+}
+
+// openInVain is a start that does not come to its end.
+func (w *world) openInVain(p OpenParams) {
+	l, _, err := Open(w.env, worldDir, testPartition, w.cfg, p)
+	if err == nil {
+		l.Abandon()
+	} else if !errors.Is(err, vfs.ErrPowerOff) {
+		w.t.Fatal(err)
+	}
 }
 
 // verify compares what a reader finds with the truth, which it shortens to what the disk has.
