@@ -91,8 +91,8 @@ const (
 	// Of groups of the consumer protocol:
 
 	revokeTimer  // a member has had its rebalance timeout to let partitions go
-	rejoinTimer  // one of the classic protocol has had it to join again,
-	resyncTimer  // or to sync
+	rejoinTimer  // a member of the classic protocol has had its rebalance timeout to join again
+	resyncTimer  // a member of the classic protocol has had its rebalance timeout to sync
 	patternTimer // patterns are to be resolved
 )
 
@@ -195,7 +195,7 @@ func (m *Machine) dueConsumer(g *consumer, t timer) {
 	case sessionTimer:
 		m.timedOut(g, t.member)
 	case rejoinTimer, resyncTimer:
-		m.legacyOver(g, t.member)
+		m.classicOver(g, t.member)
 	case revokeTimer:
 		m.revokeOver(g, t.member)
 	case patternTimer:

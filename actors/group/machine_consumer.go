@@ -61,17 +61,17 @@ type subscriber struct {
 	pattern        string   // a regular expression over topics, "" for none
 	rebalance      time.Duration
 	assignor       string // that it votes for, "" for none
-	// legacy is what a member of the classic protocol has beside that, nil for others.
-	legacy *legacy
+	// classic is what a member of the classic protocol has beside that, nil for others.
+	classic *classicMember
 }
 
-// legacy is the part of a subscriber that only the classic protocol has.
-type legacy struct {
+// classicMember is the part of a subscriber that only the classic protocol has.
+type classicMember struct {
 	session   time.Duration
 	protocols []kmsg.JoinGroupRequestProtocol
 }
 
-// plan is a target: partitions by topic, in rising order.
+// plan is a target assignment, or an assignment read as one: partitions by topic, in rising order.
 type plan = map[model.TopicID][]int32
 
 // resolved are the topics that a pattern has.
@@ -148,10 +148,10 @@ func (g *consumer) standing(id string) *standing {
 // memberIDs are in one order on every machine that replays the same records: assignors and tombstones go by it.
 func (g *consumer) memberIDs() []string { return timeline.SortedKeys(g.members) }
 
-// legacyCount is how many members are of the classic protocol.
-func (g *consumer) legacyCount() (n int) {
+// classicCount is how many members are of the classic protocol.
+func (g *consumer) classicCount() (n int) {
 	for _, id := range g.memberIDs() {
-		if p, _ := g.members.Get(id); p.legacy != nil {
+		if p, _ := g.members.Get(id); p.classic != nil {
 			n++
 		}
 	}
@@ -186,10 +186,10 @@ func (g *consumer) topicsOf(p *subscriber) []string {
 func (p *subscriber) same(o *subscriber) bool {
 	return p.id == o.id && equal(p.instance, o.instance) && equal(p.rack, o.rack) && p.client == o.client &&
 		slices.Equal(p.topics, o.topics) && p.pattern == o.pattern && p.rebalance == o.rebalance && p.assignor == o.assignor &&
-		p.legacy.same(o.legacy)
+		p.classic.same(o.classic)
 }
 
-func (l *legacy) same(o *legacy) bool {
+func (l *classicMember) same(o *classicMember) bool {
 	if l == nil || o == nil {
 		return l == o
 	}

@@ -48,7 +48,7 @@ func (e *entry) updated(id string, c coordinator.Client, r *kmsg.ConsumerGroupHe
 	if e.known != nil {
 		*p = *e.known
 	}
-	p.client, p.legacy = c, nil
+	p.client, p.classic = c, nil
 	if r.InstanceID != nil {
 		p.instance = r.InstanceID
 	}

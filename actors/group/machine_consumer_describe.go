@@ -62,7 +62,7 @@ func (m *Machine) describeConsumer(g *consumer, out *kmsg.ConsumerGroupDescribeR
 		slices.SortFunc(both, compareHeld)
 		one.Assignment, one.TargetAssignment = m.describePlan(planHeld(both)), m.describePlan(target)
 		one.MemberType = describedConsumer
-		if p.legacy != nil {
+		if p.classic != nil {
 			one.MemberType = describedClassic
 		}
 		votes[p.assignor]++ // "" is nobody's name

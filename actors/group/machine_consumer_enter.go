@@ -124,7 +124,7 @@ func (e *entry) stands(id string) *standing {
 
 // replace takes a static member's place: one of this protocol must have left for a while (-2) before (KIP-848).
 func (e *entry) replace(holder *subscriber, id, instance string) *kerr.Error {
-	if holder.legacy == nil && e.stands(holder.id).epoch != leaveStaticEpoch {
+	if holder.classic == nil && e.stands(holder.id).epoch != leaveStaticEpoch {
 		return &kerr.Error{Code: kerr.UnreleasedInstanceID, Detail: fmt.Sprintf(
 			"Static member %s with instance id %s cannot join the group because the instance id is owned by %s member.", id, instance, holder.id)}
 	}
@@ -138,7 +138,7 @@ func (e *entry) replace(holder *subscriber, id, instance string) *kerr.Error {
 func (e *entry) open(m *Machine) {
 	switch {
 	case e.empty != nil:
-		m.convertEmpty(e.empty)
+		m.giveUp(e.empty)
 	case e.upgrade != nil:
 		m.upgrade(e.upgrade)
 	}

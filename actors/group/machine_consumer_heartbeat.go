@@ -145,7 +145,7 @@ func (m *Machine) reconcile(g *consumer, p *subscriber, has owned, changed bool)
 		return now
 	}
 	m.recordStanding(g.id, p.id, next)
-	if p.legacy == nil && next.state == unrevoked {
+	if p.classic == nil && next.state == unrevoked {
 		m.timers.Set(timer{revokeTimer, g.id, p.id}, m.now.Add(p.rebalance))
 	}
 	return next

@@ -114,8 +114,8 @@ func (m *Machine) resumeConsumer(g *consumer) {
 	for _, id := range g.memberIDs() {
 		p, _ := g.members.Get(id)
 		m.extendConsumer(g, p)
-		m.cancelLegacy(g, id) // what asked it to join again may have been refused: its next heartbeat asks anew
-		if p.legacy == nil && g.standing(id).state == unrevoked {
+		m.cancelClassic(g, id) // what asked it to join again may have been refused: its next heartbeat asks anew
+		if p.classic == nil && g.standing(id).state == unrevoked {
 			m.timers.Set(timer{revokeTimer, g.id, id}, m.now.Add(p.rebalance))
 		}
 		if _, known := g.patterns.Get(p.pattern); p.pattern != "" && !known {

@@ -35,7 +35,8 @@ func (m *Machine) discard(kind record.Kind, group, name string) {
 	m.replayConsumer(k, nil)
 }
 
-// replayConsumer is the only way by which a consumer group changes. v is nil for a tombstone.
+// replayConsumer is the only way by which a consumer group changes. v is nil for a tombstone. The topics that Kafka 4.0
+// recorded (record.ConsumerTopics) are passed over: the image of the metadata has them.
 func (m *Machine) replayConsumer(k record.ConsumerKey, v record.Value) {
 	switch v := v.(type) {
 	case *record.ConsumerGroup:
@@ -82,7 +83,7 @@ func (m *Machine) recordMember(group string, p *subscriber) {
 	if p.assignor != "" {
 		v.Assignor = &p.assignor
 	}
-	if l := p.legacy; l != nil {
+	if l := p.classic; l != nil {
 		v.Classic = &record.ClassicMember{SessionTimeoutMs: int32(l.session.Milliseconds())}
 		for _, each := range l.protocols {
 			v.Classic.Protocols = append(v.Classic.Protocols, record.ClassicProtocol{Name: each.Name, Metadata: each.Metadata})
@@ -103,9 +104,9 @@ func subscriberOf(id string, v *record.ConsumerMember) *subscriber {
 		p.assignor = *v.Assignor
 	}
 	if c := v.Classic; c != nil {
-		p.legacy = &legacy{session: millis(c.SessionTimeoutMs)}
+		p.classic = &classicMember{session: millis(c.SessionTimeoutMs)}
 		for _, each := range c.Protocols {
-			p.legacy.protocols = append(p.legacy.protocols, kmsg.JoinGroupRequestProtocol{Name: each.Name, Metadata: each.Metadata})
+			p.classic.protocols = append(p.classic.protocols, kmsg.JoinGroupRequestProtocol{Name: each.Name, Metadata: each.Metadata})
 		}
 	}
 	return p
@@ -158,7 +159,7 @@ func topicsOf(list []held) (topics []record.TopicPartitions) {
 
 func standingOf(v *record.ConsumerCurrent) *standing {
 	return &standing{
-		epoch: v.Epoch, previous: v.PreviousEpoch, state: progress(v.State),
+		epoch: v.Epoch, previous: v.PreviousEpoch, state: memberState(v.State),
 		assigned: heldOf(v.Assigned, v.Epoch), revoking: heldOf(v.Revoking, v.Epoch),
 	}
 }

@@ -20,7 +20,7 @@ func (g *consumer) mayCommit(r *kmsg.OffsetCommitRequest) (func(*kmsg.OffsetComm
 	}
 	stale, s := p.stale(), g.standing(p.id)
 	switch {
-	case p.legacy == nil && r.Version < 9:
+	case p.classic == nil && r.Version < 9:
 		return nil, kerr.UnsupportedVersion
 	case r.Generation == s.epoch:
 		return anything, kerr.None
@@ -37,7 +37,7 @@ func (g *consumer) mayCommit(r *kmsg.OffsetCommitRequest) (func(*kmsg.OffsetComm
 
 // stale is what a member is told whose epoch is not its own, in the words of its protocol.
 func (p *subscriber) stale() kerr.Code {
-	if p.legacy != nil {
+	if p.classic != nil {
 		return kerr.IllegalGeneration
 	}
 	return kerr.StaleMemberEpoch

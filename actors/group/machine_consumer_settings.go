@@ -45,8 +45,8 @@ func (m *Machine) intervalOf(g *consumer) time.Duration {
 
 // sessionOf is how long a member may be silent; one of the classic protocol asked for its own.
 func (m *Machine) sessionOf(g *consumer, p *subscriber) time.Duration {
-	if p.legacy != nil {
-		return p.legacy.session
+	if p.classic != nil {
+		return p.classic.session
 	}
 	return m.options.Consumer.Session.of(m, g.id, "consumer.session.timeout.ms")
 }

@@ -14,13 +14,13 @@ import (
 func (m *Machine) mayDowngrade(g *consumer, gone []*subscriber) bool {
 	old := 0
 	for _, p := range gone {
-		if p.legacy != nil {
+		if p.classic != nil {
 			old++
 		}
 	}
 	left := g.members.Len() - len(gone)
 	// An empty group keeps its protocol until somebody joins: that decides.
-	return left > 0 && g.legacyCount()-old == left && m.options.Consumer.Downgrade && left <= m.options.MembersMax
+	return left > 0 && g.classicCount()-old == left && m.options.Consumer.Downgrade && left <= m.options.MembersMax
 }
 
 // downgrade makes a classic group of those that stay, and has them rebalance. Its assignment is what they have, not what
@@ -31,7 +31,7 @@ func (m *Machine) downgrade(g *consumer, gone []*subscriber) *classic {
 	c.generation, c.protocolType = g.head.Get().epoch, consumerType
 	for _, id := range g.memberIDs() {
 		p, _ := g.members.Get(id)
-		m.cancelLegacy(g, id) // should the group be one of this protocol again
+		m.cancelClassic(g, id) // should the group be one of this protocol again
 		if slices.Contains(gone, p) {
 			continue
 		}
@@ -39,8 +39,8 @@ func (m *Machine) downgrade(g *consumer, gone []*subscriber) *classic {
 		has := append(slices.Clone(s.assigned), s.revoking...)
 		slices.SortFunc(has, compareHeld)
 		c.add(&member{
-			id: id, instance: p.instance, client: p.client, session: p.legacy.session, rebalance: p.rebalance,
-			protocols: p.legacy.protocols, assigned: m.encodeAssignment(p, planHeld(has)),
+			id: id, instance: p.instance, client: p.client, session: p.classic.session, rebalance: p.rebalance,
+			protocols: p.classic.protocols, assigned: m.encodeAssignment(p, planHeld(has)),
 		}, consumerType)
 	}
 	c.chosen = c.elect()
@@ -60,7 +60,7 @@ func (m *Machine) downgrade(g *consumer, gone []*subscriber) *classic {
 // encodeAssignment writes partitions as members of the classic protocol read them, in the version of their subscription.
 func (m *Machine) encodeAssignment(p *subscriber, t plan) []byte {
 	a := kmsg.NewConsumerMemberAssignment()
-	if first := p.legacy.protocols[0].Metadata; len(first) >= 2 {
+	if first := p.classic.protocols[0].Metadata; len(first) >= 2 {
 		a.Version = int16(first[0])<<8 | int16(first[1])
 	}
 	for _, each := range m.topics.ordered(t) {

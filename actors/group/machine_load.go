@@ -247,12 +247,7 @@ func (m *Machine) comeBack(g *classic) {
 // dissolve refuses everybody who waits in a group, and ends its timers.
 func (m *Machine) dissolve(g *classic, code kerr.Code) {
 	for _, p := range append([]*member(nil), g.members...) {
-		for _, w := range []*waiter{p.joining, p.syncing} {
-			if w != nil {
-				m.refuse(w, code)
-			}
-		}
-		p.joining, p.syncing = nil, nil
+		m.release(p, code)
 		m.drop(g, p)
 	}
 	m.cancelPhases(g)

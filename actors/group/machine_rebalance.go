@@ -142,7 +142,8 @@ func (m *Machine) syncOver(g *classic) {
 	m.prepare(g)
 }
 
-// sessionOver ends a member that was silent. No heartbeat comes on a connection that waits for a join or a sync. Those that wait for an answer live, but for one that waits for its first.
+// sessionOver ends a member that was silent. No heartbeat comes on a connection that waits for a join or a sync: those that
+// wait for an answer live, but for one that waits for its first.
 func (m *Machine) sessionOver(g *classic, id string) {
 	p := g.byID[id]
 	if p == nil || !p.fresh && (p.joining != nil || p.syncing != nil) {
@@ -171,14 +172,19 @@ func (m *Machine) shrunk(g *classic) {
 // drop takes a member out. What it waited for is answered, so that a live client joins again; who drops it decides what
 // the loss means to the group (shrunk), once for all that it drops.
 func (m *Machine) drop(g *classic, p *member) {
+	m.release(p, kerr.UnknownMemberID)
+	m.timers.Cancel(timer{sessionTimer, g.id, p.id})
+	g.remove(p)
+}
+
+// release answers what a member waits for with an error: whoever changes the group under it must not leave it waiting.
+func (m *Machine) release(p *member, code kerr.Code) {
 	for _, w := range []*waiter{p.joining, p.syncing} {
 		if w != nil {
-			m.refuse(w, kerr.UnknownMemberID)
+			m.refuse(w, code)
 		}
 	}
 	p.joining, p.syncing = nil, nil
-	m.timers.Cancel(timer{sessionTimer, g.id, p.id})
-	g.remove(p)
 }
 
 // extend begins a member's session anew, which is most of what a coordinator does.

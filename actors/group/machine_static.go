@@ -11,12 +11,8 @@ import (
 // stable group goes on as it is, unless the members would now choose another protocol.
 func (m *Machine) replaceStatic(w *waiter, c coordinator.Client, g *classic, p *member, id string, r *kmsg.JoinGroupRequest) {
 	formerLeader := g.leader
-	for _, waiting := range []*waiter{p.joining, p.syncing} {
-		if waiting != nil {
-			m.refuse(waiting, kerr.FencedInstanceID)
-		}
-	}
-	p.joining, p.syncing, p.fresh = nil, nil, false
+	m.release(p, kerr.FencedInstanceID)
+	p.fresh = false
 	m.rename(g, p, id)
 	m.extend(g, p) // by the session timeout of before; a new one counts from the next heartbeat (measured)
 	p.client = c

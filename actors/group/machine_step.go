@@ -9,19 +9,19 @@ import (
 	"troupe/internal/model"
 )
 
-// progress is a member's state, in the numbers of its record.
-type progress int8
+// memberState is where a member stands between the target that it had and the next, in the numbers of its record.
+type memberState int8
 
 const (
-	settled    progress = 0 // has all that its target gives it (STABLE)
-	unrevoked  progress = 1 // stays in its epoch until it has let go what it must (UNREVOKED_PARTITIONS)
-	unreleased progress = 2 // waits for partitions that others still hold (UNRELEASED_PARTITIONS)
+	settled    memberState = 0 // has all that its target gives it (STABLE)
+	unrevoked  memberState = 1 // stays in its epoch until it has let go what it must (UNREVOKED_PARTITIONS)
+	unreleased memberState = 2 // waits for partitions that others still hold (UNRELEASED_PARTITIONS)
 )
 
-// standing is how far a member has come. It is immutable.
+// standing is how far a member has come: its current assignment, in the words of KIP-848. It is immutable.
 type standing struct {
 	epoch, previous int32
-	state           progress
+	state           memberState
 	assigned        []held // what it may own, sorted
 	revoking        []held // what it must let go, sorted
 }

@@ -47,7 +47,7 @@ func (m *Machine) upgradeOf(g *classic) (*conversion, *kerr.Error) {
 		if err != "" {
 			return nil, cannot(err)
 		}
-		sub := &subscriber{id: p.id, instance: p.instance, client: p.client, rebalance: p.rebalance, legacy: &legacy{p.session, p.protocols}}
+		sub := &subscriber{id: p.id, instance: p.instance, client: p.client, rebalance: p.rebalance, classic: &classicMember{p.session, p.protocols}}
 		if !sub.read(p.metadata(chosen)) {
 			return nil, cannot("the embedded consumer protocol is malformed")
 		}
@@ -98,8 +98,9 @@ func (m *Machine) settledIn(generation int32, assignment []byte) (*standing, str
 	return s, ""
 }
 
-// convertEmpty lets a classic group without members go. Epochs begin anew: nobody remembers a generation.
-func (m *Machine) convertEmpty(g *classic) {
+// giveUp lets a classic group go that makes way for one of the consumer protocol; it comes back if the log refuses that
+// (comeBack). Where it had no members epochs begin anew: nobody remembers a generation.
+func (m *Machine) giveUp(g *classic) {
 	m.unsettled = append(m.unsettled, unsettled{offset: m.next, group: g, left: true})
 	m.cancelPhases(g)
 	m.erase(g)
@@ -109,16 +110,9 @@ func (m *Machine) convertEmpty(g *classic) {
 func (m *Machine) upgrade(c *conversion) {
 	g := c.from
 	for _, p := range g.members {
-		for _, w := range []*waiter{p.joining, p.syncing} {
-			if w != nil {
-				m.refuse(w, kerr.RebalanceInProgress)
-			}
-		}
-		p.joining, p.syncing = nil, nil
+		m.release(p, kerr.RebalanceInProgress)
 	}
-	m.unsettled = append(m.unsettled, unsettled{offset: m.next, group: g, left: true})
-	m.cancelPhases(g)
-	m.erase(g)
+	m.giveUp(g)
 	for _, p := range c.members {
 		m.recordMember(g.id, p)
 	}

@@ -36,8 +36,10 @@ import (
 //	reload                   a new machine loads what is committed
 //	log                      what the log has: the last value of each key
 //
-// Heartbeats of consumer groups have a short form (heartbeat_test.go). Member ids are written "a-1": client a's, the first one drawn. Protocols and assignments are written as text; "id(t)" is the topic id
-// of t, "sub(t u)" is a consumer's subscription to the topics t and u, "has(t t:0)" one that says what it has, "asg(t:0)" an assignment. Fields with their default are left out of the output.
+// Heartbeats of consumer groups have a short form (heartbeat_test.go). Member ids are written "a-1": client a's, the first
+// one drawn. Protocols and assignments are written as text; "id(t)" is the topic id of t, "sub(t u)" a consumer's
+// subscription to the topics t and u, "has(t t:0)" one that says what it has, "asg(t:0)" an assignment. Fields with their
+// default are left out of the output.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {

@@ -13,8 +13,8 @@ import (
 //	Heartbeat   says 27 when the member should join again: for a newer target, to have let go, to get what became free
 //	LeaveGroup  takes out members of either protocol
 
-// legacyOf finds the member that a request of the classic protocol is of. Its epoch is what the request calls generation.
-func (g *consumer) legacyOf(id string, instance *string, generation int32) (*subscriber, kerr.Code) {
+// classicMemberOf finds the member that a request of the classic protocol is of. Its epoch is what the request calls generation.
+func (g *consumer) classicMemberOf(id string, instance *string, generation int32) (*subscriber, kerr.Code) {
 	p, there := g.members.Get(id)
 	if instance != nil {
 		if err := checkInstance(g.static(*instance), id, *instance); err != nil {
@@ -22,7 +22,7 @@ func (g *consumer) legacyOf(id string, instance *string, generation int32) (*sub
 		}
 	}
 	switch {
-	case !there || p.legacy == nil:
+	case !there || p.classic == nil:
 		return nil, kerr.UnknownMemberID
 	case g.standing(id).epoch != generation:
 		return nil, kerr.IllegalGeneration
@@ -36,12 +36,12 @@ func (g *consumer) legacyOf(id string, instance *string, generation int32) (*sub
 // Errors: 22 ILLEGAL_GENERATION, 23 INCONSISTENT_GROUP_PROTOCOL, 25 UNKNOWN_MEMBER_ID, 27 REBALANCE_IN_PROGRESS, 82
 // FENCED_INSTANCE_ID.
 func (m *Machine) syncConsumer(w *waiter, g *consumer, r *kmsg.SyncGroupRequest) {
-	p, code := g.legacyOf(r.MemberID, r.InstanceID, r.Generation)
+	p, code := g.classicMemberOf(r.MemberID, r.InstanceID, r.Generation)
 	if code != kerr.None {
 		m.refuse(w, code)
 		return
 	}
-	name, kind := p.legacy.protocols[0].Name, consumerType
+	name, kind := p.classic.protocols[0].Name, consumerType
 	s := g.standing(p.id)
 	switch {
 	case r.ProtocolType != nil && *r.ProtocolType != kind, r.Protocol != nil && *r.Protocol != name:
@@ -66,16 +66,16 @@ func (m *Machine) awaitRejoin(g *consumer, p *subscriber) {
 	}
 }
 
-// cancelLegacy lets a member off what it was given its rebalance timeout for.
-func (m *Machine) cancelLegacy(g *consumer, id string) {
+// cancelClassic lets a member off what it was given its rebalance timeout for.
+func (m *Machine) cancelClassic(g *consumer, id string) {
 	m.timers.Cancel(timer{rejoinTimer, g.id, id})
 	m.timers.Cancel(timer{resyncTimer, g.id, id})
 }
 
-// legacyOver ends a member that did not join again, or sync, in its rebalance timeout. One that has changed its protocol
+// classicOver ends a member that did not join again, or sync, in its rebalance timeout. One that has changed its protocol
 // since then owes neither.
-func (m *Machine) legacyOver(g *consumer, id string) {
-	if p, there := g.members.Get(id); there && p.legacy != nil {
+func (m *Machine) classicOver(g *consumer, id string) {
+	if p, there := g.members.Get(id); there && p.classic != nil {
 		m.fence(g, p)
 	}
 }
@@ -85,7 +85,7 @@ func (m *Machine) legacyOver(g *consumer, id string) {
 //
 // Errors: 22 ILLEGAL_GENERATION, 25 UNKNOWN_MEMBER_ID, 27 REBALANCE_IN_PROGRESS, 82 FENCED_INSTANCE_ID.
 func (m *Machine) heartbeatConsumer(w *waiter, g *consumer, r *kmsg.HeartbeatRequest) {
-	p, code := g.legacyOf(r.MemberID, r.InstanceID, r.Generation)
+	p, code := g.classicMemberOf(r.MemberID, r.InstanceID, r.Generation)
 	if code == kerr.None {
 		m.extendConsumer(g, p)
 		s := g.standing(p.id)

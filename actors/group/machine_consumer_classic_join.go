@@ -17,7 +17,7 @@ func (m *Machine) joinConsumer(w *waiter, c coordinator.Client, g *consumer, r *
 	if id == "" {
 		id = m.newID()
 	}
-	p, replaces, code := m.legacyMember(g, id, c, r)
+	p, replaces, code := m.classicJoin(g, id, c, r)
 	switch {
 	case code != kerr.None:
 		m.refuse(w, code)
@@ -36,7 +36,7 @@ func (m *Machine) joinConsumer(w *waiter, c coordinator.Client, g *consumer, r *
 		old = &renamed
 	}
 	changed := m.change(g.id, old, p, false)
-	if replaces != nil && replaces.legacy == nil && m.mayDowngrade(g, nil) {
+	if replaces != nil && replaces.classic == nil && m.mayDowngrade(g, nil) {
 		// It waits for the classic generation like the others; its id is known there.
 		again := *r
 		again.MemberID = id
@@ -49,13 +49,13 @@ func (m *Machine) joinConsumer(w *waiter, c coordinator.Client, g *consumer, r *
 	m.extendConsumer(g, p)
 	resp := response[*kmsg.JoinGroupResponse](r)
 	kind := consumerType
-	resp.MemberID, resp.Generation, resp.ProtocolType, resp.Protocol = id, now.epoch, &kind, &p.legacy.protocols[0].Name
+	resp.MemberID, resp.Generation, resp.ProtocolType, resp.Protocol = id, now.epoch, &kind, &p.classic.protocols[0].Name
 	m.reply(w, resp)
 }
 
-// legacyMember judges a join. A member id that is not known is taken, as in Kafka: ids that were given out are not kept
+// classicJoin judges a join. A member id that is not known is taken, as in Kafka: ids that were given out are not kept
 // here. What comes of it is the member, and the static member whose place it takes.
-func (m *Machine) legacyMember(g *consumer, id string, c coordinator.Client, r *kmsg.JoinGroupRequest) (p, replaces *subscriber, code kerr.Code) {
+func (m *Machine) classicJoin(g *consumer, id string, c coordinator.Client, r *kmsg.JoinGroupRequest) (p, replaces *subscriber, code kerr.Code) {
 	known, there := g.members.Get(id)
 	o := m.options.Consumer
 	switch {
@@ -82,8 +82,8 @@ func (m *Machine) legacyMember(g *consumer, id string, c coordinator.Client, r *
 		*p = *known
 	}
 	p.id, p.client = id, c
-	p.legacy = &legacy{protocols: r.Protocols}
-	p.legacy.session, p.rebalance = timeouts(r)
+	p.classic = &classicMember{protocols: r.Protocols}
+	p.classic.session, p.rebalance = timeouts(r)
 	if r.InstanceID != nil {
 		p.instance = r.InstanceID
 	}
@@ -98,9 +98,9 @@ func (m *Machine) legacyMember(g *consumer, id string, c coordinator.Client, r *
 func (g *consumer) supports(protocols []kmsg.JoinGroupRequestProtocol) bool {
 	counts, members := map[string]int{}, 0
 	for _, id := range g.memberIDs() {
-		if p, _ := g.members.Get(id); p.legacy != nil {
+		if p, _ := g.members.Get(id); p.classic != nil {
 			members++
-			for _, each := range p.legacy.protocols {
+			for _, each := range p.classic.protocols {
 				counts[each.Name]++
 			}
 		}
