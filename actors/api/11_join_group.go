@@ -1,11 +1,10 @@
 package api
 
 import (
-	"math"
-
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/actors/group"
+	"troupe/actors/group/record"
 	"troupe/codec/kerr"
 )
 
@@ -44,5 +43,5 @@ func newIDTooLong(clientID string, r *kmsg.JoinGroupRequest) bool {
 		prefix = *r.InstanceID
 	}
 	const uuid = 36
-	return r.MemberID == "" && len(prefix)+1+uuid > math.MaxInt16
+	return r.MemberID == "" && len(prefix)+1+uuid > record.NameMax
 }
