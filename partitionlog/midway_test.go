@@ -2,6 +2,7 @@ package partitionlog
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -151,4 +152,53 @@ func wantAborted(t *testing.T, l *Log) {
 	if want := []AbortedTxn{{ProducerID: 7}}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("aborted are %v, want %v: %v", got, want, err)
 	}
+}
+
+// Kafka's broker knows nothing of prepared snapshots, and may have parted from what they tell of.
+func TestASnapshotThatWaitsForItsSyncIsWorthNothingInALogThatKafkaLeftOpen(t *testing.T) {
+	fsys := newCrashFS(t)
+	l := New(testEnv(fsys), "/data/t-0", testPartition, testConfig(), testTopic)
+	for i := range model.Sequence(5) {
+		appendAll(t, l, StageOptions{}, sequenced(7, 0, i))
+	}
+	l.checkpointAt(l.next)
+	killedBeforeTheSync(t, l.maintain(1))
+	l.Abandon()
+	// What a follower of Kafka does: it cuts its log, and goes on with another producer's batches.
+	f := mustOpen(t, fsys, suffixLog)
+	pos := 2 * int64(len(sequenced(7, 0, 0)))
+	if err := f.Truncate(pos); err != nil {
+		t.Fatal(err)
+	}
+	for i := range model.Sequence(4) {
+		v := sequenced(8, 0, i)
+		v.SetBaseOffset(model.Offset(2 + i))
+		v.SetLeaderEpoch(1)
+		n, err := f.WriteAt(v, pos)
+		if pos += int64(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, x := range []suffix{suffixIndex, suffixTimeIndex} {
+		if err := mustOpen(t, fsys, x).Truncate(4096 * offsetEntrySize * timeEntrySize); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l = reopen(t, testEnv(fsys), OpenParams{Kept: true})
+	var last []model.Sequence
+	for _, e := range l.Producers() {
+		last = append(last, e.LastSequence)
+	}
+	if want := []model.Sequence{1, 3}; !slices.Equal(last, want) {
+		t.Errorf("the producers have come to %v, want %v", last, want)
+	}
+}
+
+func mustOpen(t *testing.T, fsys vfs.FS, x suffix) vfs.File {
+	t.Helper()
+	f, err := fsys.Open("/data/t-0/"+fileID{suffix: x}.String(), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }

@@ -16,21 +16,24 @@ import (
 
 // trust finds the offset before which batches and index entries need no check, and the one before which they need not even
 // be read.
-func (ld *loader) trust() (err error) {
-	if ld.trusted, err = ld.syncedBefore(); err != nil {
+func (ld *loader) trust() error {
+	kafkas, err := ld.leftOpenByKafka()
+	if err != nil {
 		return err
 	}
+	ld.trusted = ld.syncedBefore(kafkas)
 	ld.written = ld.trusted
-	return ld.readPrepared()
+	return ld.readPrepared(kafkas)
 }
 
 // readPrepared finds the newest snapshot that was written and had still to be synced: all before it was written earlier.
-// The others are of no use. It keeps its name until a recovery point has passed it.
-func (ld *loader) readPrepared() error {
+// The others are of no use, and neither is any to a log that Kafka worked on since, which may have parted from them. It
+// keeps its name until a recovery point has passed it.
+func (ld *loader) readPrepared(kafkas bool) error {
 	slices.Sort(ld.prepared)
 	for _, o := range slices.Backward(ld.prepared) {
 		id := fileID{offset: o, suffix: suffixSnapshot, state: suffixPrepared}
-		if o > ld.written {
+		if o > ld.written && !kafkas {
 			data, err := readAll(ld.env.Files, ld.dir, id)
 			if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 				return err
@@ -50,15 +53,22 @@ func (ld *loader) readPrepared() error {
 
 // syncedBefore gives the recovery point of a log, the greatest offset for one that was closed. A producer snapshot is as good as the
 // checkpointed recovery point, and newer: it is written only after everything before it was synced. That is so here,
-// while Kafka writes one when it rolls and syncs later; a log that Kafka left open is known by the zeros that it
-// keeps at the end of the active segment's indexes.
-func (ld *loader) syncedBefore() (model.Offset, error) {
+// while Kafka writes one when it rolls and syncs later.
+func (ld *loader) syncedBefore(kafkas bool) model.Offset {
 	point := ld.params.RecoveryPoint
 	switch {
 	case ld.params.Clean:
-		return math.MaxInt64, nil
-	case len(ld.snapshots) == 0 || len(ld.bases) == 0:
-		return point, nil
+		return math.MaxInt64
+	case len(ld.snapshots) == 0 || len(ld.bases) == 0 || kafkas:
+		return point
+	}
+	return max(point, ld.snapshots[len(ld.snapshots)-1])
+}
+
+// leftOpenByKafka knows its logs by the zeros that it keeps at the end of the active segment's indexes.
+func (ld *loader) leftOpenByKafka() (bool, error) {
+	if ld.params.Clean || len(ld.snapshots)+len(ld.prepared) == 0 || len(ld.bases) == 0 {
+		return false, nil // it makes no difference
 	}
 	last := ld.bases[len(ld.bases)-1]
 	for x, width := range map[suffix]int64{suffixIndex: offsetEntrySize, suffixTimeIndex: timeEntrySize} {
@@ -70,14 +80,11 @@ func (ld *loader) syncedBefore() (model.Offset, error) {
 		err := ld.env.Files.once(ld.dir, fileID{offset: last, suffix: x}, os.O_RDONLY, func(f vfs.File) error {
 			return readFull(f, e[:width], size/width*width-width)
 		})
-		if err != nil {
-			return 0, err
-		}
-		if e == (entry{}) {
-			return point, nil
+		if err != nil || e == (entry{}) {
+			return err == nil, err
 		}
 	}
-	return max(point, ld.snapshots[len(ld.snapshots)-1]), nil
+	return false, nil
 }
 
 // synced tells whether everything before an offset was synced once, as a snapshot behind it shows. A gap before the
