@@ -181,9 +181,18 @@ func (r *readings) expectOnce(t *testing.T, written int, c cast) {
 // committedAll tells whether a group has committed the end of each partition.
 func committedAll(t *testing.T, admin *kadm.Client, group, topic string) bool {
 	t.Helper()
-	lags, err := admin.Lag(t.Context(), group)
-	if err != nil || lags.Error() != nil {
+	committed, err := admin.FetchOffsets(t.Context(), group)
+	if err != nil {
 		return false
 	}
-	return len(lags[group].Lag[topic]) > 0 && lags[group].Lag.Total() == 0
+	ends, err := admin.ListEndOffsets(t.Context(), topic)
+	if err != nil || ends.Error() != nil {
+		return false
+	}
+	all := true
+	ends.Each(func(end kadm.ListedOffset) {
+		at, there := committed.Lookup(topic, end.Partition)
+		all = all && (end.Offset == 0 || there && at.At == end.Offset)
+	})
+	return all
 }
