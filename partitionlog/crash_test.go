@@ -125,3 +125,29 @@ func TestBatchesThatAreSyncedOneByOneSurviveEveryCut(t *testing.T) {
 		w.crash()
 	}
 }
+
+func TestALogThatIsCutBackToItsStartNeverBeginsAnew(t *testing.T) {
+	for cut := 1; cut < 30; cut++ {
+		fsys := newCrashFS(t)
+		cfg := testConfig()
+		cfg.SegmentBytes = 400
+		l := New(testEnv(fsys), "/data/t-0", testPartition, cfg, testTopic)
+		appendAll(t, l, StageOptions{}, sized(300, -1), sized(300, -1), sized(300, -1))
+		background(t, l, 1)
+		if err := l.DeleteRecordsTo(1); err != nil {
+			t.Fatal(err)
+		}
+		expired := l.Retention(1)
+		l.Done(expired, expired.Run())
+		flush := l.Flush()
+		l.Done(flush, flush.Run())
+		fsys.CutAfter(cut)
+		j := l.TruncateTo(1)
+		l.Done(j, j.Run())
+		fsys.Crash()
+		l, report, err := Open(testEnv(fsys), "/data/t-0", testPartition, cfg, OpenParams{RecoveryPoint: 1, TopicID: testTopic})
+		if err != nil || l.LogStart() != 1 || l.LogEnd() < 1 {
+			t.Fatalf("cut %d: the log is [%d, %d): %+v, %v", cut, l.LogStart(), l.LogEnd(), report, err)
+		}
+	}
+}

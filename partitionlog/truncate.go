@@ -17,8 +17,9 @@ func (l *Log) TruncateTo(o model.Offset) *Job {
 	if o >= l.end {
 		return nil
 	}
-	// The file of the first segment would say that the log begins earlier than it does.
-	if len(l.segments) == 0 || o <= l.segments[0].base {
+	// The file of the first segment would say that the log begins later than it does. One that ends where it begins keeps it:
+	// were there none for a moment, a crash then would let the log begin at 0.
+	if len(l.segments) == 0 || o < l.segments[0].base {
 		return l.Reset(o)
 	}
 	l.begin()
