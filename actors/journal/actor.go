@@ -32,35 +32,36 @@ type row struct {
 }
 
 // windowDue is the end of a window.
-type windowDue struct{ what What }
+type windowDue struct{ kind Kind }
 
 func (*windowDue) MessageKind() string { return "journal.window-due" }
 
-// New makes the actor.
+// New makes the actor that writes lines to log. A panic loses the counts of open windows: they are of what is over.
 func New(log *slog.Logger) kit.Props {
 	return kit.Props{Kind: "journal", New: func() kit.Behavior { return &actor{log: log} }}
 }
 
+// Receive tells an event, or counts it for the end of its window.
 func (a *actor) Receive(ctx *kit.Context, m kit.Message) {
 	switch m := m.(type) {
 	case *Event:
 		a.event(ctx, m)
 	case *windowDue:
-		a.sum(m.what)
+		a.sum(m.kind)
 	}
 }
 
 // Stopped tells what the end of the broker leaves in open windows.
 func (a *actor) Stopped(*kit.Context) {
-	for what := range kinds {
-		a.sum(what)
+	for kind := range kinds {
+		a.sum(kind)
 	}
 }
 
 func (a *actor) event(ctx *kit.Context, e *Event) {
-	r := &a.rows[e.What]
+	r := &a.rows[e.Kind]
 	if r.told == 0 {
-		ctx.After(window, &windowDue{e.What})
+		ctx.After(window, &windowDue{e.Kind})
 	}
 	if r.told == linesEach {
 		r.more++
@@ -70,19 +71,19 @@ func (a *actor) event(ctx *kit.Context, e *Event) {
 		return
 	}
 	r.told++
-	w := wording[e.What]
+	w := wording[e.Kind]
 	attrs := append([]slog.Attr{slog.String(w.key, e.Name)}, e.More...)
 	a.log.LogAttrs(context.Background(), slog.LevelInfo, w.message, append(attrs, gone(e.Segments, e.Bytes)...)...)
 }
 
 // sum ends a window.
-func (a *actor) sum(what What) {
-	r := a.rows[what]
-	a.rows[what] = row{}
+func (a *actor) sum(kind Kind) {
+	r := a.rows[kind]
+	a.rows[kind] = row{}
 	if r.more == 0 {
 		return
 	}
-	w := wording[what]
+	w := wording[kind]
 	attrs := []slog.Attr{slog.Int("more", r.more), slog.String("last_"+w.key, r.last)}
 	a.log.LogAttrs(context.Background(), slog.LevelInfo, w.message, append(attrs, gone(r.segments, r.bytes)...)...)
 }

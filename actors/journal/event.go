@@ -8,12 +8,12 @@ import (
 	"troupe/actors/kit"
 )
 
-// What happened.
-type What uint8
+// Kind is what happened.
+type Kind uint8
 
-// The things that are told.
+// The kinds of events that are told.
 const (
-	TopicCreated What = iota
+	TopicCreated Kind = iota
 	TopicDeleted
 	PartitionsAdded
 	TopicConfigured
@@ -36,9 +36,10 @@ var wording = [kinds]struct{ message, key string }{
 	LogDeleted:       {"log deleted", "partition"},
 }
 
-// Event is one thing that happened. Segments and Bytes are those that went; they are added up where events are.
+// Event is one thing that happened, to the topic, partition or broker of a name. Segments and Bytes are those that went; they
+// are added up where events are. More is told with an event that has a line of its own.
 type Event struct {
-	What     What
+	Kind     Kind
 	Name     string
 	Segments int
 	Bytes    int64

@@ -46,8 +46,8 @@ func (s *stage) expect(t *testing.T, want ...string) {
 
 func TestAnEventIsALine(t *testing.T) {
 	s := newStage()
-	s.journal.Tell(&Event{What: TopicCreated, Name: "orders", More: []slog.Attr{slog.Int("partitions", 3)}})
-	s.journal.Tell(&Event{What: SegmentsExpired, Name: "orders-1", Segments: 2, Bytes: 300, More: []slog.Attr{slog.String("by", "retention.ms")}})
+	s.journal.Tell(&Event{Kind: TopicCreated, Name: "orders", More: []slog.Attr{slog.Int("partitions", 3)}})
+	s.journal.Tell(&Event{Kind: SegmentsExpired, Name: "orders-1", Segments: 2, Bytes: 300, More: []slog.Attr{slog.String("by", "retention.ms")}})
 	s.expect(t, `msg="topic created" topic=orders partitions=3`,
 		`msg="segments expired" partition=orders-1 by=retention.ms segments=2 bytes=300`)
 	s.clock.Advance(window)
@@ -61,20 +61,20 @@ func TestThousandsAtOnceAreFewLines(t *testing.T) {
 		if i < 10 {
 			want = append(want, `msg="log deleted" partition=t-`+strconv.Itoa(i)+` segments=1 bytes=100`)
 		}
-		s.journal.Tell(&Event{What: LogDeleted, Name: "t-" + strconv.Itoa(i), Segments: 1, Bytes: 100})
+		s.journal.Tell(&Event{Kind: LogDeleted, Name: "t-" + strconv.Itoa(i), Segments: 1, Bytes: 100})
 	}
 	s.expect(t, want...)
 	s.clock.Advance(window)
 	s.expect(t, `msg="log deleted" more=4990 last_partition=t-4999 segments=4990 bytes=499000`)
 	// The next window begins anew.
-	s.journal.Tell(&Event{What: LogDeleted, Name: "t-0", Segments: 1, Bytes: 100})
+	s.journal.Tell(&Event{Kind: LogDeleted, Name: "t-0", Segments: 1, Bytes: 100})
 	s.expect(t, want[0])
 }
 
 func TestTheEndOfTheBrokerTellsTheRest(t *testing.T) {
 	s := newStage()
 	for range 12 {
-		s.journal.Tell(&Event{What: TopicDeleted, Name: "t"})
+		s.journal.Tell(&Event{Kind: TopicDeleted, Name: "t"})
 	}
 	s.order.Run(1 << 20)
 	s.log.Reset()
@@ -83,5 +83,5 @@ func TestTheEndOfTheBrokerTellsTheRest(t *testing.T) {
 }
 
 func TestAJournalOfNobodyTakesEvents(t *testing.T) {
-	Journal{}.Tell(&Event{What: TopicCreated, Name: "t"})
+	Journal{}.Tell(&Event{Kind: TopicCreated, Name: "t"})
 }

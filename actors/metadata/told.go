@@ -14,17 +14,17 @@ func (a *applier) tell(d image.Delta) {
 		e := &journal.Event{Name: t.Name()}
 		switch {
 		case t.Before == nil:
-			e.What = journal.TopicCreated
+			e.Kind = journal.TopicCreated
 			replicas := 0
 			if len(t.After.Partitions) > 0 {
 				replicas = len(t.After.Partitions[0].Replicas)
 			}
 			e.More = []slog.Attr{slog.String("id", t.After.ID.String()), slog.Int("partitions", len(t.After.Partitions)), slog.Int("replicas", replicas)}
 		case t.After == nil:
-			e.What = journal.TopicDeleted
+			e.Kind = journal.TopicDeleted
 			e.More = []slog.Attr{slog.String("id", t.Before.ID.String()), slog.Int("partitions", len(t.Before.Partitions))}
 		case len(t.After.Partitions) > len(t.Before.Partitions):
-			e.What = journal.PartitionsAdded
+			e.Kind = journal.PartitionsAdded
 			e.More = []slog.Attr{slog.Int("from", len(t.Before.Partitions)), slog.Int("to", len(t.After.Partitions))}
 		default: // leaderships and ISRs move all the time
 			continue
@@ -38,10 +38,10 @@ func (a *applier) tell(d image.Delta) {
 
 // tellConfig gives the values of topics. Those of brokers may be secrets, so only their keys are told.
 func (a *applier) tellConfig(r image.ConfigResource, d image.Delta) {
-	e := &journal.Event{Name: r.Name, What: journal.TopicConfigured}
+	e := &journal.Event{Name: r.Name, Kind: journal.TopicConfigured}
 	switch r.Type {
 	case image.BrokerResource:
-		e.What = journal.BrokerConfigured
+		e.Kind = journal.BrokerConfigured
 		if r.Name == "" {
 			e.Name = "all"
 		}

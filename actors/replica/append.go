@@ -151,7 +151,7 @@ func (a *actor) kindDone(job *partitionlog.Job, err error) {
 	}
 	if e := job.Expired(); err == nil && e.Segments > 0 {
 		a.deps.Journal.Tell(&journal.Event{
-			What: journal.SegmentsExpired, Name: a.kept.handle.TP.String(), Segments: e.Segments, Bytes: e.Bytes,
+			Kind: journal.SegmentsExpired, Name: a.kept.handle.TP.String(), Segments: e.Segments, Bytes: e.Bytes,
 			More: []slog.Attr{slog.String("by", e.By), slog.Int64("log_start", int64(a.log.LogStart()))},
 		})
 	}

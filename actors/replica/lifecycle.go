@@ -287,7 +287,7 @@ func (a *actor) deleteRecords(m *DeleteRecords) {
 	}
 	a.publish()
 	a.deps.Journal.Tell(&journal.Event{
-		What: journal.RecordsDeleted, Name: a.kept.handle.TP.String(), More: []slog.Attr{slog.Int64("log_start", int64(a.log.LogStart()))},
+		Kind: journal.RecordsDeleted, Name: a.kept.handle.TP.String(), More: []slog.Attr{slog.Int64("log_start", int64(a.log.LogStart()))},
 	})
 	m.Done(a.log.LogStart(), kerr.None)
 }

@@ -220,7 +220,7 @@ func (s *shard) removeFiles(ctx *kit.Context, h *Handle, path string, deferrable
 			case err != nil:
 				log.Error("files of a deleted log cannot be removed", "dir", path, "err", err)
 			default:
-				told.Tell(&journal.Event{What: journal.LogDeleted, Name: h.TP.String(), Bytes: h.Size()})
+				told.Tell(&journal.Event{Kind: journal.LogDeleted, Name: h.TP.String(), Bytes: h.Size()})
 			}
 			then()
 		},

@@ -49,7 +49,7 @@ func PartitionHash(topic string, partition int32) int32 {
 	return 31*(31+partition) + StringHash(topic)
 }
 
-// HashOrderPartitions is HashOrder for partitions.
+// HashOrderPartitions sorts partitions as a HashMap of TopicPartition iterates that was made without a capacity.
 func HashOrderPartitions(partitions []model.TopicPartition) []model.TopicPartition {
 	return HashOrderBy(partitions, 0, func(tp model.TopicPartition) int32 { return PartitionHash(tp.Topic, tp.Partition) })
 }
