@@ -4,9 +4,11 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -117,6 +119,31 @@ func (n *node) cutPower() {
 	n.fs.CutAfter(1) // from here on nothing reaches the disk
 	n.abort()
 	n.fs.Crash()
+}
+
+// killAfter ends the process within the nth call from now that changes something: a write is done in part, what comes after
+// it not at all. The page cache lives on.
+func (n *node) killAfter(calls int, random *rand.Rand) {
+	left, part := atomic.Int64{}, random.Float64()
+	left.Store(int64(calls))
+	n.fs.Hook(func(c vfs.Call) (f vfs.Fault) {
+		now := left.Add(-1)
+		if now > 0 {
+			return f
+		}
+		f.Err = vfs.ErrPowerOff
+		if now == 0 {
+			f.Bytes = int64(part * float64(c.Len))
+		}
+		return f
+	})
+}
+
+// kill does that now, if it has not happened yet, and clears up.
+func (n *node) kill() {
+	n.fs.Hook(func(vfs.Call) vfs.Fault { return vfs.Fault{Err: vfs.ErrPowerOff} })
+	n.abort()
+	n.fs.Hook(nil)
 }
 
 // restarts is how often the tree says that an actor was restarted.

@@ -105,7 +105,7 @@ func (l *ledger) check(log []string) error {
 	return nil
 }
 
-func TestWhatWasAcknowledgedOutlivesThePower(t *testing.T) {
+func TestWhatWasAcknowledgedOutlivesThePowerAndTheProcess(t *testing.T) {
 	cuts := defaultCuts
 	if v := os.Getenv(cutsVar); v != "" {
 		cuts, _ = strconv.Atoi(v)
@@ -120,7 +120,11 @@ func TestWhatWasAcknowledgedOutlivesThePower(t *testing.T) {
 func powerCuts(t *testing.T, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	n := newNode(t, seed, "log.segment.delete.delay.ms=0", "log.flush.offset.checkpoint.interval.ms=20", "replica.high.watermark.checkpoint.interval.ms=10")
-	settings := map[string]string{"flush.messages": "1"}
+	// A kill takes nothing of what was never synced; a power cut only of that.
+	settings, cuts := map[string]string{}, seed%4 > 0
+	if cuts {
+		settings["flush.messages"] = "1"
+	}
 	if seed%3 == 0 { // roll often
 		settings["segment.ms"] = "5"
 	}
@@ -135,11 +139,11 @@ func powerCuts(t *testing.T, seed uint64) {
 	}
 	l := &ledger{producer: batch.Producer{ID: id}}
 	for range cutsPerDisk {
-		n.fs.CutAfter(1 + random.IntN(longestCut))
-		// Most times the power goes while batches are under way, which ends the load; else it goes now.
+		// Most times the power goes, or the process, while batches are under way, which ends the load; else it goes now.
+		end := n.endAfter(random, cuts)
 		_ = l.run(c, random, 40)
-		n.cutPower()
-		restart(t, n, random)
+		end()
+		restart(t, n, random, cuts)
 		c = dial(t, n.address())
 		log, err := fetchAll(c, powerTopic, 0)
 		if err == nil {
@@ -154,16 +158,24 @@ func powerCuts(t *testing.T, seed uint64) {
 	}
 }
 
-// restart starts the broker, and now and then cuts the power in the middle of that.
-func restart(t *testing.T, n *node, random *rand.Rand) {
+// endAfter kills the process within some calls from now, or cuts the power; what it returns does so at the latest.
+func (n *node) endAfter(random *rand.Rand, cuts bool) func() {
+	calls := 1 + random.IntN(longestCut)
+	if !cuts || random.IntN(2) == 0 {
+		n.killAfter(calls, random)
+		return n.kill
+	}
+	n.fs.CutAfter(calls)
+	return n.cutPower
+}
+
+// restart starts the broker, and now and then ends it in the middle of that.
+func restart(t *testing.T, n *node, random *rand.Rand, cuts bool) {
 	t.Helper()
 	for random.IntN(3) == 0 {
-		n.fs.CutAfter(1 + random.IntN(longestCut))
-		if n.tryStart() == nil {
-			n.cutPower()
-		} else {
-			n.fs.Crash()
-		}
+		end := n.endAfter(random, cuts)
+		_ = n.tryStart() // it may come to its end
+		end()
 	}
 	n.start()
 }
