@@ -1,13 +1,13 @@
 package coordinator
 
 import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"troupe/actors/kit"
 	"troupe/actors/replica"
 	"troupe/cluster/image"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
-
-	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // Request asks the coordinator of a partition. It is answered once, with a reply in the request's version: a panic and

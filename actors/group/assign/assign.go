@@ -49,7 +49,7 @@ type Assignor interface {
 
 // ByName finds an assignor; false where the answer is UNSUPPORTED_ASSIGNOR.
 func ByName(name string) (Assignor, bool) {
-	for _, a := range []Assignor{Uniform{}, Range{}} {
+	for _, a := range []Assignor{uniformAssignor{}, rangeAssignor{}} {
 		if a.Name() == name {
 			return a, true
 		}

@@ -26,7 +26,7 @@ func large(topics, partitions int, alike bool) Input {
 	}
 	fewer := in
 	fewer.Members = in.Members[1:]
-	former := Uniform{}.Assign(fewer)
+	former := uniformAssignor{}.Assign(fewer)
 	for i := range in.Members {
 		in.Members[i].Current = former[in.Members[i].ID]
 	}
@@ -45,7 +45,7 @@ func BenchmarkAssign(b *testing.B) {
 		{"10000 partitions, subscriptions differ", 100, 100, false},
 	} {
 		in := large(c.topics, c.partitions, c.alike)
-		for _, a := range []Assignor{Uniform{}, Range{}} {
+		for _, a := range []Assignor{uniformAssignor{}, rangeAssignor{}} {
 			b.Run(a.Name()+", "+c.title, func(b *testing.B) {
 				for b.Loop() {
 					a.Assign(in)
@@ -59,7 +59,7 @@ func BenchmarkAssign(b *testing.B) {
 			in.Members[i].Current = nil
 		}
 		for b.Loop() {
-			Uniform{}.Assign(in)
+			uniformAssignor{}.Assign(in)
 		}
 	})
 }

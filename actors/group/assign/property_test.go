@@ -85,7 +85,7 @@ func keepsInvariants(t *rapid.T, in Input, a Assignment) {
 }
 
 func TestEveryPartitionHasOneSubscriberAsItsOwner(t *testing.T) {
-	for _, a := range []Assignor{Uniform{}, Range{}} {
+	for _, a := range []Assignor{uniformAssignor{}, rangeAssignor{}} {
 		rapid.Check(t, func(t *rapid.T) {
 			in := drawn(t, rapid.Bool().Draw(t, "alike"))
 			got := a.Assign(in)
@@ -100,7 +100,7 @@ func TestEveryPartitionHasOneSubscriberAsItsOwner(t *testing.T) {
 func TestUniformLeavesNobodyWithTwoMoreThanAnotherWhoCouldHaveOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawn(t, rapid.Bool().Draw(t, "alike"))
-		got := Uniform{}.Assign(in)
+		got := uniformAssignor{}.Assign(in)
 		for _, m := range in.Members {
 			for id := range got[m.ID] {
 				for _, other := range in.Members {
@@ -143,7 +143,7 @@ func TestUniformKeepsAsMuchAsAnyEvenAssignmentCould(t *testing.T) {
 				want, extra = want+1, extra-1
 			}
 		}
-		got := Uniform{}.Assign(in)
+		got := uniformAssignor{}.Assign(in)
 		if n := stays(in, got); n != want {
 			t.Fatalf("%d stay of what could be %d: %s", n, want, show(got))
 		}
@@ -168,7 +168,7 @@ func disjoint(in Input) {
 
 // An assignor that is asked again, with its own answer as what members have, changes nothing: a group comes to rest.
 func TestWhatWasAssignedStays(t *testing.T) {
-	for _, a := range []Assignor{Uniform{}, Range{}} {
+	for _, a := range []Assignor{uniformAssignor{}, rangeAssignor{}} {
 		rapid.Check(t, func(t *rapid.T) {
 			in := drawn(t, rapid.Bool().Draw(t, "alike"))
 			first := a.Assign(in)
@@ -185,7 +185,7 @@ func TestWhatWasAssignedStays(t *testing.T) {
 func TestRangeGivesEqualMembersTheSameNumbersOfEqualTopics(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawn(t, true)
-		got := Range{}.Assign(in)
+		got := rangeAssignor{}.Assign(in)
 		for a, one := range in.Topics {
 			for b, two := range in.Topics {
 				for _, m := range in.Members {

@@ -7,16 +7,16 @@ import (
 	"troupe/internal/model"
 )
 
-// Range gives each member a contiguous range of every topic that it is subscribed to, the first ones a partition more
+// rangeAssignor gives each member a contiguous range of every topic that it is subscribed to, the first ones a partition more
 // when they do not divide evenly. Members with equal subscriptions so get the same numbers of topics with equally many
 // partitions, which joins need.
 //
 // It looks at no former assignment. What makes it sticky is the order of members, which is Kafka's: static ones first, by
 // instance id, which outlives a restart, then the others by member id.
-type Range struct{}
+type rangeAssignor struct{}
 
 // Name is the name on the wire.
-func (Range) Name() string { return "range" }
+func (rangeAssignor) Name() string { return "range" }
 
 // division is how far one topic has been given out.
 type division struct {
@@ -36,7 +36,7 @@ func (d *division) take() (from, to int) {
 }
 
 // Assign divides each topic for itself.
-func (Range) Assign(in Input) Assignment {
+func (rangeAssignor) Assign(in Input) Assignment {
 	out := empty(in)
 	topics := make(map[model.TopicID]*division, len(in.Topics))
 	for _, m := range in.Members {

@@ -83,7 +83,7 @@ func TestRangeAnswersAsKafkasDoes(t *testing.T) {
 		{"static members come first, by instance id", "3,3", []string{"z@i1:0,1", "a:0,1", "m@i0:0,1"}, "a 0=2 1=2; m 0=0 1=0; z 0=1 1=1"},
 		{"what a member had is no matter", "3", []string{"a:0:0=1,2", "b:0:0=0"}, "a 0=0,1; b 0=2"},
 	} {
-		if got := show(Range{}.Assign(group(t, c.topics, c.members...))); got != c.want {
+		if got := show(rangeAssignor{}.Assign(group(t, c.topics, c.members...))); got != c.want {
 			t.Errorf("%s: %s, want %s", c.title, got, c.want)
 		}
 	}
@@ -103,7 +103,7 @@ func TestUniformAnswersAsKafkasDoesWhereThereIsNoChoice(t *testing.T) {
 		{"the extra partition stays where it is", "5", []string{"a:0:0=0,1", "b:0:0=2,3,4"}, "a 0=0,1; b 0=2,3,4"},
 		{"a newcomer takes from who has two", "3", []string{"a:0:0=0", "b:0:0=1,2", "c:0"}, "a 0=0; b 0=1; c 0=2"},
 	} {
-		if got := show(Uniform{}.Assign(group(t, c.topics, c.members...))); got != c.want {
+		if got := show(uniformAssignor{}.Assign(group(t, c.topics, c.members...))); got != c.want {
 			t.Errorf("%s: %s, want %s", c.title, got, c.want)
 		}
 	}
@@ -121,7 +121,7 @@ func TestUniformIsAsEvenAsKafkasWhereSubscriptionsDiffer(t *testing.T) {
 		{"a group that was uneven", "6,4", []string{"a:0:0=0,1,2,3,4,5", "b:0,1:1=0,1", "c:1:1=2,3"}, []int{3, 3, 4}, 7},
 	} {
 		in := group(t, c.topics, c.members...)
-		got := Uniform{}.Assign(in)
+		got := uniformAssignor{}.Assign(in)
 		var loads []int
 		for _, m := range in.Members {
 			loads = append(loads, load(got[m.ID]))
@@ -159,12 +159,12 @@ func TestUniformPrefersTheRackOfAReplica(t *testing.T) {
 	in := group(t, "4", "a:0", "b:0")
 	in.Members[0].Rack, in.Members[1].Rack = &east, &west
 	in.Topics[topic(0)] = Topic{ID: topic(0), Partitions: 4, Racks: [][]string{{west}, {west}, {east}, {east, west}}}
-	if got, want := show(Uniform{}.Assign(in)), "a 0=2,3; b 0=0,1"; got != want {
+	if got, want := show(uniformAssignor{}.Assign(in)), "a 0=2,3; b 0=0,1"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	// A rack is no reason to move what has an owner, nor to be uneven.
 	in.Members[0].Current = map[model.TopicID][]int32{topic(0): {0, 1}}
-	if got, want := show(Uniform{}.Assign(in)), "a 0=0,1; b 0=2,3"; got != want {
+	if got, want := show(uniformAssignor{}.Assign(in)), "a 0=0,1; b 0=2,3"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

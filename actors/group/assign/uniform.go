@@ -6,24 +6,24 @@ import (
 	"troupe/internal/model"
 )
 
-// Uniform balances partitions over members and moves as few as that allows. It is the default of
+// uniformAssignor balances partitions over members and moves as few as that allows. It is the default of
 // group.consumer.assignors.
 //
 // Where all members have the same subscriptions, loads differ by one at most, and no assignment as balanced keeps more
 // of the former one. Where they differ, a member has at most one partition more than any other that could take one of
 // its own (short of roundsMax). Of the new owners that are as good for balance, one in a rack with a replica is preferred:
 // Kafka's assignor is free in that choice and does not look at racks.
-type Uniform struct{}
+type uniformAssignor struct{}
 
 // Name is the name on the wire.
-func (Uniform) Name() string { return "uniform" }
+func (uniformAssignor) Name() string { return "uniform" }
 
 // roundsMax bounds the work on groups whose members' subscriptions overlap in long chains, along which load moves by
 // one member a round. What is left undone is the last of the balance.
 const roundsMax = 64
 
 // Assign keeps what it can, gives out what has no owner, then evens the loads.
-func (Uniform) Assign(in Input) Assignment {
+func (uniformAssignor) Assign(in Input) Assignment {
 	p := newPlan(in)
 	p.keep()
 	for _, s := range p.pools {
