@@ -207,7 +207,7 @@ type dialWarner struct {
 // OnBrokerConnect implements kgo.HookBrokerConnect.
 func (w *dialWarner) OnBrokerConnect(meta kgo.BrokerMetadata, _ time.Duration, _ net.Conn, err error) {
 	// A dial that the command itself gave up says nothing about the broker.
-	if err == nil || errors.Is(err, context.Canceled) {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, kgo.ErrClientClosed) {
 		return
 	}
 	addr := net.JoinHostPort(meta.Host, strconv.Itoa(int(meta.Port)))

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/cmd/troupe/client/kafkatext"
@@ -65,6 +66,18 @@ func TestABrokerThatIsNotThereIsToldOnceAndThenTimesOut(t *testing.T) {
 	}
 	if text := warnings.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, addr) {
 		t.Errorf("warnings: %q", text)
+	}
+}
+
+// A consumer that is closed while it looks for a partition that is not there gives up a dial.
+func TestADialThatTheCommandGaveUpIsNotToldOf(t *testing.T) {
+	var warnings bytes.Buffer
+	w := &dialWarner{out: &warnings}
+	for _, gaveUp := range []error{kgo.ErrClientClosed, context.Canceled} {
+		w.OnBrokerConnect(kgo.BrokerMetadata{Host: "localhost", Port: 9092}, 0, nil, gaveUp)
+	}
+	if warnings.Len() > 0 {
+		t.Errorf("got %q", &warnings)
 	}
 }
 

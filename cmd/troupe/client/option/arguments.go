@@ -27,7 +27,7 @@ func Normalize(fs *pflag.FlagSet, args []string) []string {
 		text, takesValue := flag.Value.(*Text)
 		switch {
 		case !takesValue || joined:
-		case flag.NoOptDefVal == "" && i+1 < len(args):
+		case text.without == "" && i+1 < len(args):
 			// pflag would take a following option for the value; the scripts call the value missing.
 			if text.refuses(fs, args[i+1]) {
 				return append(out, arg)
@@ -36,9 +36,11 @@ func Normalize(fs *pflag.FlagSet, args []string) []string {
 			out = append(out, arg)
 			arg = args[i]
 		// Only what does not look like an option is taken for the value that may be left out.
-		case flag.NoOptDefVal != "" && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-"):
+		case text.without != "" && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-"):
 			i++
 			arg += "=" + args[i]
+		case text.without != "":
+			arg += "=" + text.without
 		}
 		out = append(out, arg)
 	}

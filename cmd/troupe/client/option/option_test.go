@@ -36,6 +36,14 @@ func TestAnOptionalValueMayBeApartJoinedOrAbsent(t *testing.T) {
 	}
 }
 
+func TestTheHelpShowsThatAValueMayBeLeftOutAndNotWhatStandsForIt(t *testing.T) {
+	fs := pflag.NewFlagSet("tool", pflag.ContinueOnError)
+	Optional(fs, &Text{}, "state", "STATES", " ", "list the states")
+	if got, want := strings.TrimSpace(fs.FlagUsages()), "--state [STATES]   list the states"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestAnOptionIsNotTakenForTheValueOfAnother(t *testing.T) {
 	_, _, _, err := parse("--topic --list")
 	if err == nil || Error(err).Error() != "Option topic requires an argument" {

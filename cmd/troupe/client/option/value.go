@@ -12,10 +12,11 @@ import (
 // Text is an option whose values are kept as they were written, in order. Whether there may be several, and whether
 // they are numbers, is decided where they are read, as in Kafka's scripts: some errors depend on the order of checks.
 type Text struct {
-	name   string
-	hint   string // stands for the value in the help
-	def    string
-	values []string
+	name    string
+	hint    string // stands for the value in the help
+	def     string
+	without string // the value when the option has none; empty where it must have one
+	values  []string
 }
 
 // Given tells whether the option is on the command line.
@@ -79,10 +80,11 @@ func Default(fs *pflag.FlagSet, t *Text, name, hint, def, usage string) {
 	fs.Var(t, name, usage)
 }
 
-// Optional defines an option whose value may be left out, and is then without.
+// Optional defines an option whose value may be left out, and is then without. Normalize puts it in: pflag could do that
+// too, but would show it in the help, where a marker of the caller's tells nothing.
 func Optional(fs *pflag.FlagSet, t *Text, name, hint, without, usage string) {
-	Var(fs, t, name, hint, usage)
-	fs.Lookup(name).NoOptDefVal = without
+	Var(fs, t, name, "["+hint+"]", usage)
+	t.without = without
 }
 
 // Short is Var with a one-letter form.
