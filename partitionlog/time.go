@@ -9,9 +9,9 @@ import (
 	"troupe/internal/vfs"
 )
 
-// TimeAt tells in milliseconds how old the first record at or after an offset is, as far as the header of its batch says:
-// the time of the batch's first record, so that it is too early by what the batch spans at most. False when no batch before
-// limit is left, or it has no timestamp. Errors as of Read.
+// TimeAt gives the time of the first record at or after an offset, in milliseconds since 1970, as far as the header of its
+// batch says: that of the batch's first record, so that it is too early by what the batch spans at most. False when no batch
+// before limit is left, or it has no timestamp. Errors as of Read.
 func (v *View) TimeAt(o, limit model.Offset) (ms int64, ok bool, err error) {
 	o, limit = max(o, v.LogStart), min(limit, v.LogEnd)
 	// As in Read: compaction may have left the offset to the next segment.

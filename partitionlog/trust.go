@@ -71,14 +71,17 @@ func (ld *loader) leftOpenByKafka() (bool, error) {
 		return false, nil // it makes no difference
 	}
 	last := ld.bases[len(ld.bases)-1]
-	for x, width := range map[suffix]int64{suffixIndex: offsetEntrySize, suffixTimeIndex: timeEntrySize} {
-		size := ld.sizeOf(last, x)
-		if size < width {
+	for _, x := range []struct {
+		suffix suffix
+		width  int64 // of an entry
+	}{{suffixIndex, offsetEntrySize}, {suffixTimeIndex, timeEntrySize}} {
+		size := ld.sizeOf(last, x.suffix)
+		if size < x.width {
 			continue
 		}
 		var e entry
-		err := ld.env.Files.once(ld.dir, fileID{offset: last, suffix: x}, os.O_RDONLY, func(f vfs.File) error {
-			return readFull(f, e[:width], size/width*width-width)
+		err := ld.env.Files.once(ld.dir, fileID{offset: last, suffix: x.suffix}, os.O_RDONLY, func(f vfs.File) error {
+			return readFull(f, e[:x.width], size/x.width*x.width-x.width)
 		})
 		if err != nil || e == (entry{}) {
 			return err == nil, err
