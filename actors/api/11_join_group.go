@@ -16,7 +16,7 @@ import (
 // GROUP_AUTHORIZATION_FAILED, 79 MEMBER_ID_REQUIRED, 81 GROUP_MAX_SIZE_REACHED, 82 FENCED_INSTANCE_ID. Beside an error
 // stand generation -1 and no protocol.
 var joinGroup = &Handler{
-	Key: 11, Name: "JoinGroup", Min: 0, Max: 9, On: OnBroker,
+	Key: 11, Name: "JoinGroup", Min: 0, Max: 9, On: OnBroker, Waits: true,
 	Order: Order{Pipelined: true, Keys: func(_ *Node, dst []uint64, body kmsg.Request) []uint64 {
 		return append(dst, groupKey(body.(*kmsg.JoinGroupRequest).Group))
 	}},

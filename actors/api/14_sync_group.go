@@ -14,7 +14,7 @@ import (
 // INCONSISTENT_GROUP_PROTOCOL, also from version 5 on without the protocol's type and name (KIP-559), 24
 // INVALID_GROUP_ID, 25 UNKNOWN_MEMBER_ID, 27 REBALANCE_IN_PROGRESS, 30 GROUP_AUTHORIZATION_FAILED, 82 FENCED_INSTANCE_ID.
 var syncGroup = &Handler{
-	Key: 14, Name: "SyncGroup", Min: 0, Max: 5, On: OnBroker,
+	Key: 14, Name: "SyncGroup", Min: 0, Max: 5, On: OnBroker, Waits: true,
 	Order: Order{Pipelined: true, Keys: func(_ *Node, dst []uint64, body kmsg.Request) []uint64 {
 		return append(dst, groupKey(body.(*kmsg.SyncGroupRequest).Group))
 	}},

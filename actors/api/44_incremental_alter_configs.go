@@ -12,7 +12,7 @@ import (
 // Errors a resource: 3 UNKNOWN_TOPIC_OR_PARTITION, 17 INVALID_TOPIC_EXCEPTION, 29 TOPIC_AUTHORIZATION_FAILED, 31
 // CLUSTER_AUTHORIZATION_FAILED, 40 INVALID_CONFIG, 42 INVALID_REQUEST, 44 POLICY_VIOLATION.
 var incrementalAlterConfigs = &Handler{
-	Key: 44, Name: "IncrementalAlterConfigs", Min: 0, Max: 1, On: OnBroker | OnController,
+	Key: 44, Name: "IncrementalAlterConfigs", Min: 0, Max: 1, On: OnBroker | OnController, Waits: true,
 	Access: Access{AlterConfigsOp, OnCluster},
 	Handle: handleIncrementalAlterConfigs,
 }

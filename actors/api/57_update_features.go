@@ -4,7 +4,7 @@ package api
 //
 // Errors: 42 INVALID_REQUEST, 96 FEATURE_UPDATE_FAILED.
 var updateFeatures = &Handler{
-	Key: 57, Name: "UpdateFeatures", Min: 0, Max: 2, On: OnBroker | OnController,
+	Key: 57, Name: "UpdateFeatures", Min: 0, Max: 2, On: OnBroker | OnController, Waits: true,
 	Access: Access{Alter, OnCluster},
 	Handle: forward,
 }

@@ -4,7 +4,7 @@ package api
 //
 // Errors: 102 BROKER_ID_NOT_REGISTERED.
 var unregisterBroker = &Handler{
-	Key: 64, Name: "UnregisterBroker", Min: 0, Max: 0, On: OnBroker | OnController,
+	Key: 64, Name: "UnregisterBroker", Min: 0, Max: 0, On: OnBroker | OnController, Waits: true,
 	Access: Access{Alter, OnCluster},
 	Handle: forward,
 }

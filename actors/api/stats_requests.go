@@ -34,18 +34,6 @@ type Served struct {
 	Stages [stages]time.Duration
 }
 
-// decidedElsewhere are the APIs whose answer waits for somebody else: JoinGroup and SyncGroup for other members, the others
-// for the controller. What they wait is Remote.
-var decidedElsewhere = func() (set [keyMax]bool) {
-	for _, key := range []int16{11, 14, 19, 20, 33, 37, 43, 44, 45, 46, 57, 64} {
-		set[key] = true
-	}
-	return set
-}()
-
-// Waits tells that an API's time is that of somebody else.
-func (h *Handler) Waits() bool { return decidedElsewhere[h.Key] }
-
 // RequestStats counts the requests of one API.
 type RequestStats struct {
 	ByVersion [32]atomic.Int64

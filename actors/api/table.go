@@ -37,8 +37,11 @@ type Handler struct {
 	Order      Order
 	// Retains tells that the decoded body points into the frame after Handle has returned (record batches).
 	Retains bool
-	Access  Access
-	Handle  func(n *Node, r *Request)
+	// Waits tells that the answer is somebody else's, the other members of a group or the controller: the time until it is
+	// there counts as Remote.
+	Waits  bool
+	Access Access
+	Handle func(n *Node, r *Request)
 }
 
 // Supports tells whether a version is answered.

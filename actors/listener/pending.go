@@ -85,7 +85,7 @@ func (p *pending) served(s *api.Served, now time.Time) {
 		p.takenUp, p.sending = p.answered, p.answered
 	}
 	work := api.Local
-	if p.handler.Waits() {
+	if p.handler.Waits {
 		work = api.Remote
 	}
 	s.Stages[api.Queue] = p.waited
