@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"troupe/cmd/troupe/client/kafkatext"
@@ -93,5 +95,18 @@ func TestJSONKeepsNullAndBytesThatAreNoText(t *testing.T) {
 	want := `{"topic":"t","partition":0,"offset":3,"timestamp":7,"key":null,"value":{"base64":"/w=="}}`
 	if err != nil || string(got) != want {
 		t.Errorf("%s, %v", got, err)
+	}
+}
+
+func TestWhatCannotBeReadIsNamed(t *testing.T) {
+	for want, e := range map[string]kgo.FetchError{
+		"Invalid topics: [a,b]": {Topic: "a,b", Partition: -1, Err: kerr.InvalidTopicException},
+		"a: no answer":          {Topic: "a", Partition: -1, Err: errors.New("no answer")},
+		"a-0: no answer":        {Topic: "a", Partition: 0, Err: errors.New("no answer")},
+		"no answer":             {Err: errors.New("no answer")},
+	} {
+		if got := trouble(e); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

@@ -137,10 +137,7 @@ func (p *printer) problems(fetches kgo.Fetches) error {
 		if errors.Is(e.Err, context.DeadlineExceeded) || errors.Is(e.Err, context.Canceled) {
 			continue
 		}
-		text := e.Err.Error()
-		if e.Topic != "" {
-			text = fmt.Sprintf("%s-%d: %s", e.Topic, e.Partition, e.Err)
-		}
+		text := trouble(e)
 		var known *kerr.Error
 		if errors.As(e.Err, &known) && !known.Retriable {
 			return option.Fail("%s", text)
@@ -155,4 +152,17 @@ func (p *printer) problems(fetches kgo.Fetches) error {
 		}
 	}
 	return nil
+}
+
+// trouble names what failed: a partition, or a whole topic, whose trouble kgo gives the partition -1.
+func trouble(e kgo.FetchError) string {
+	switch {
+	case e.Topic == "":
+		return e.Err.Error()
+	case e.Partition >= 0:
+		return fmt.Sprintf("%s-%d: %s", e.Topic, e.Partition, e.Err)
+	case errors.Is(e.Err, kerr.InvalidTopicException):
+		return "Invalid topics: [" + e.Topic + "]"
+	}
+	return e.Topic + ": " + e.Err.Error()
 }
