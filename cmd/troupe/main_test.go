@@ -93,13 +93,23 @@ func TestAScriptWithoutArgumentsExplainsItselfAndFails(t *testing.T) {
 
 func TestHelpNamesEveryOptionAndSucceeds(t *testing.T) {
 	out, _, exit := call("troupe", "console-consumer", "--help")
-	for _, want := range []string{"--from-beginning", "--formatter-property", "--isolation-level", "--output"} {
+	for _, want := range []string{"troupe console-consumer [flags]\n", "--from-beginning", "--formatter-property", "--isolation-level", "--output"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %s in the help", want)
 		}
 	}
 	if exit != 0 {
 		t.Errorf("exit %d", exit)
+	}
+}
+
+func TestAFormatterThatIsNotAvailableSaysWhichAre(t *testing.T) {
+	_, errs, exit := call("troupe", "console-consumer", "--topic", "__consumer_offsets", "--bootstrap-server", "127.0.0.1:1",
+		"--formatter", "org.apache.kafka.tools.consumer.OffsetsMessageFormatter")
+	want := "Formatter org.apache.kafka.tools.consumer.OffsetsMessageFormatter is not available: only DefaultMessageFormatter " +
+		"and NoOpMessageFormatter are. dump-log decodes the records of internal topics.\n"
+	if exit != 1 || errs != want {
+		t.Errorf("exit %d, %q", exit, errs)
 	}
 }
 

@@ -266,7 +266,8 @@ func (c *command) printer(s option.Streams) (*printer, error) {
 	case "NoOpMessageFormatter":
 		p.quiet = true
 	default:
-		return nil, option.Fail("Formatter %s is not available", class)
+		return nil, option.Fail("Formatter %s is not available: only DefaultMessageFormatter and NoOpMessageFormatter are. "+
+			"dump-log decodes the records of internal topics.", class)
 	}
 	if c.property.Given() && c.oldProperty.Given() {
 		return nil, option.Fail("Options --property and --formatter-property cannot be specified together.")

@@ -45,7 +45,7 @@ func Command(name, short string, s Streams, t Tool) *cobra.Command {
 func Subcommand(name, short string, s Streams, t Tool) *cobra.Command {
 	c := &cobra.Command{
 		Use: name, Short: short, Version: kafkaVersion, Args: cobra.ArbitraryArgs,
-		SilenceUsage: true, SilenceErrors: true, DisableFlagsInUseLine: true,
+		SilenceUsage: true, SilenceErrors: true,
 	}
 	fs := c.Flags()
 	// The help keeps the order in which Define names them.
