@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -100,6 +101,26 @@ func TestHelpNamesEveryOptionAndSucceeds(t *testing.T) {
 	}
 	if exit != 0 {
 		t.Errorf("exit %d", exit)
+	}
+}
+
+func TestAnInterruptedCommandSaysNothing(t *testing.T) {
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, name := range []string{"topics", "groups", "consumer-groups"} {
+		var out, errs bytes.Buffer
+		for _, c := range commands(option.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}) {
+			if c.Name() != name {
+				continue
+			}
+			c.SetArgs([]string{"--list", "--bootstrap-server", "127.0.0.1:1"})
+			if err := c.ExecuteContext(interrupted); err == nil {
+				t.Errorf("%s: no error", name)
+			}
+		}
+		if out.Len()+errs.Len() > 0 {
+			t.Errorf("%s: out %q, err %q", name, &out, &errs)
+		}
 	}
 }
 

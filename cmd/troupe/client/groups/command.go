@@ -52,6 +52,10 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 	}
 	defer client.Close()
 	all, err := List(ctx, client, nil, nil)
+	// An interrupt ends the command without a word, as it ends the script.
+	if ctx.Err() != nil {
+		return err
+	}
 	if err != nil {
 		return failed(s, err)
 	}

@@ -85,6 +85,10 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 			continue
 		}
 		if err := run(ctx); err != nil {
+			// An interrupt ends the command without a word, as it ends the script.
+			if ctx.Err() != nil {
+				return err
+			}
 			// The script says so on standard output, and ends with 1.
 			fmt.Fprintf(s.Out, "Error while executing topic command : %s\n", err)
 			return option.Silent()
