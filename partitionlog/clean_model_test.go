@@ -252,7 +252,20 @@ func (c *compaction) crash(*rapid.T) { c.open() }
 func (c *compaction) open() {
 	c.log.Abandon()
 	end, kept := c.log.LogEnd(), c.killed
-	if c.reopen(c.ended()); kept && c.log.LogEnd() < end {
+	p := c.ended()
+	for range rapid.IntRange(0, 2).Draw(c.t, "starts that end early") {
+		if c.ending = true; kept {
+			c.killAfter(rapid.IntRange(1, 20).Draw(c.t, "operations"), 0)
+		} else {
+			c.fs.CutAfter(rapid.IntRange(1, 20).Draw(c.t, "operations"))
+		}
+		c.reopen(p)
+		c.log.Abandon()
+		if c.ending { // it came to its end all the same
+			c.ended()
+		}
+	}
+	if c.reopen(p); kept && c.log.LogEnd() < end {
 		c.t.Fatalf("the log ended at %d, and at %d after a kill", end, c.log.LogEnd())
 	}
 }
@@ -270,8 +283,11 @@ func (c *compaction) ended() OpenParams {
 // kill lets the process end within the next operations, and the page cache live on.
 func (c *compaction) kill(t *rapid.T) {
 	c.ends(t)
+	c.killAfter(rapid.IntRange(1, 60).Draw(t, "operations"), rapid.Int64Range(0, 400).Draw(t, "bytes"))
+}
+
+func (c *compaction) killAfter(left int, bytes int64) {
 	c.killed = true
-	left, bytes := rapid.IntRange(1, 60).Draw(t, "operations"), rapid.Int64Range(0, 400).Draw(t, "bytes")
 	c.fs.Hook(func(call vfs.Call) (f vfs.Fault) {
 		if left--; left > 0 {
 			return f

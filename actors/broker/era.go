@@ -33,6 +33,10 @@ func (b *Broker) noteEras() {
 		if err := checkpoint.NoteEra(b.fs, filepath.Join(d.path, checkpoint.Era)); err != nil {
 			b.log.Warn("a start after a kill will check more than it has to", "dir", d.path, "err", err)
 		}
+		// The warden may have come by before there was a mark to forget.
+		if b.dirOf(d.path).Err() != nil {
+			b.forgetEra(d.path)
+		}
 	}
 }
 

@@ -3,12 +3,16 @@ package broker
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
+	"troupe/actors/disk"
 	"troupe/internal/vfs"
+	"troupe/partitionlog/checkpoint"
 )
 
 func TestWhatAPowerCutLeftToCheckIsToldAKillLeavesNothingButTornWritesAndACleanStopNothing(t *testing.T) {
@@ -116,5 +120,26 @@ func copyTree(t *testing.T, fsys vfs.FS, from, to string) {
 		if err := errors.Join(sizeErr, readErr, writeErr, in.Close(), out.Close()); err != nil && !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}
+	}
+}
+
+func TestADirectoryThatFailedWhileItsLogsWereOpenedBearsNoMark(t *testing.T) {
+	n := newNode(t, 1)
+	n.start()
+	mark := filepath.Join("/data", checkpoint.Era)
+	gone := func() bool {
+		_, err := n.fs.Stat(mark)
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	if gone() {
+		t.Fatal("the start left no mark")
+	}
+	failed := &disk.Task{Name: "fail", Do: func() error { return syscall.EIO }, Done: func(error) {}}
+	n.dirs[0].Lane(disk.Fsync).Send(failed)
+	eventually(t, "the mark is removed", gone)
+	n.directories[0].kept = false
+	n.noteEras() // as if the start had come to it now
+	if !gone() {
+		t.Error("the directory bears a mark again")
 	}
 }
