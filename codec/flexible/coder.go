@@ -124,7 +124,9 @@ func (c *Coder) Int16(v *int16) {
 func (c *Coder) Uint16(v *uint16) {
 	signed := int16(*v)
 	c.Int16(&signed)
-	*v = uint16(signed)
+	if !c.writing { // what is written may be read by others meanwhile
+		*v = uint16(signed)
+	}
 }
 
 // Int32 codes any of the 32-bit identifiers; a method cannot have a type parameter.
@@ -149,7 +151,9 @@ func Int64[T ~int64](c *Coder, v *T) {
 func (c *Coder) Float64(v *float64) {
 	bits := int64(math.Float64bits(*v))
 	Int64(c, &bits)
-	*v = math.Float64frombits(uint64(bits))
+	if !c.writing {
+		*v = math.Float64frombits(uint64(bits))
+	}
 }
 
 func (c *Coder) UUID(v *model.UUID) {
