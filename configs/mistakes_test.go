@@ -24,6 +24,7 @@ func TestAMistakeIsNamedWithItsPlaceAndWhatWasExpected(t *testing.T) {
 		{"an authorizer", "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer", []string{"authorizer.class.name", "refused"}},
 		{"a key store", "ssl.keystore.password=swordfish", []string{"ssl.keystore.password", "[hidden]", "no TLS"}},
 		{"remote storage", "remote.log.storage.system.enable=true", []string{"remote.log.storage.system.enable", "true", "no remote storage"}},
+		{"a SASL listener", "listeners=SASL_PLAINTEXT://:9094", []string{"listeners", "SASL_PLAINTEXT", "no SASL"}},
 		{"a TLS listener", "listeners=SSL://:9093", []string{"listeners", "SSL", "no TLS"}},
 		{"one port twice", "listeners=PLAINTEXT://:9092,B://:9092\nlistener.security.protocol.map=PLAINTEXT:PLAINTEXT,B:PLAINTEXT", []string{"listeners", "PLAINTEXT and B both want 9092"}},
 		{"one name twice", "listeners=PLAINTEXT://:1,PLAINTEXT://:2", []string{"listeners", "PLAINTEXT is there twice"}},

@@ -38,7 +38,11 @@ func (l Layers) resolveListeners(b *Broker) error {
 		if !known {
 			return l.wrong("listener.security.protocol.map", "expected a protocol for the listener %s", a.name)
 		}
-		if protocol != "PLAINTEXT" {
+		switch {
+		case protocol == "PLAINTEXT":
+		case strings.HasPrefix(protocol, "SASL_"):
+			return l.wrong("listeners", "%s would speak %s, and %s", a.name, protocol, noSASL)
+		default:
 			return l.wrong("listeners", "%s would speak %s, and %s", a.name, protocol, noTLS)
 		}
 		b.Listeners = append(b.Listeners, Listener{Name: a.name, Protocol: protocol, Bind: a.Endpoint,

@@ -88,10 +88,13 @@ func (a *actor) sum(kind Kind) {
 	a.log.LogAttrs(context.Background(), slog.LevelInfo, w.message, append(attrs, gone(r.segments, r.bytes)...)...)
 }
 
-// gone leaves out what does not apply: most events remove nothing.
-func gone(segments int, bytes int64) []slog.Attr {
-	if segments == 0 && bytes == 0 {
-		return nil
+// gone leaves out what does not apply: most events remove nothing, and whole logs are not counted by segments.
+func gone(segments int, bytes int64) (attrs []slog.Attr) {
+	if segments > 0 {
+		attrs = append(attrs, slog.Int("segments", segments))
 	}
-	return []slog.Attr{slog.Int("segments", segments), slog.Int64("bytes", bytes)}
+	if bytes > 0 {
+		attrs = append(attrs, slog.Int64("bytes", bytes))
+	}
+	return attrs
 }

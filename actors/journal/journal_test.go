@@ -59,15 +59,15 @@ func TestThousandsAtOnceAreFewLines(t *testing.T) {
 	var want []string
 	for i := range 5000 {
 		if i < 10 {
-			want = append(want, `msg="log deleted" partition=t-`+strconv.Itoa(i)+` segments=1 bytes=100`)
+			want = append(want, `msg="log deleted" partition=t-`+strconv.Itoa(i)+` bytes=100`)
 		}
-		s.journal.Tell(&Event{Kind: LogDeleted, Name: "t-" + strconv.Itoa(i), Segments: 1, Bytes: 100})
+		s.journal.Tell(&Event{Kind: LogDeleted, Name: "t-" + strconv.Itoa(i), Bytes: 100})
 	}
 	s.expect(t, want...)
 	s.clock.Advance(window)
-	s.expect(t, `msg="log deleted" more=4990 last_partition=t-4999 segments=4990 bytes=499000`)
+	s.expect(t, `msg="log deleted" more=4990 last_partition=t-4999 bytes=499000`)
 	// The next window begins anew.
-	s.journal.Tell(&Event{Kind: LogDeleted, Name: "t-0", Segments: 1, Bytes: 100})
+	s.journal.Tell(&Event{Kind: LogDeleted, Name: "t-0", Bytes: 100})
 	s.expect(t, want[0])
 }
 

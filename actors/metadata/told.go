@@ -31,6 +31,9 @@ func (a *applier) tell(d image.Delta) {
 		}
 		a.deps.Journal.Tell(e)
 	}
+	if d.From.BrokerCount() == 0 {
+		return // what a new cluster begins with was changed by nobody
+	}
 	for _, r := range d.Configs {
 		a.tellConfig(r, d)
 	}
