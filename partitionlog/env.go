@@ -23,7 +23,7 @@ type Env struct {
 // Budgets of a broker.
 const (
 	indexMemory = 32 << 20
-	dirtyBytes  = 256 << 20
+	dirtyBytes  = 2 << 30
 )
 
 // NewEnv makes budgets of the sizes that a broker uses.
