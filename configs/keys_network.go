@@ -8,7 +8,7 @@ var networkKeys = []Key{
 		Doc: "Addresses that clients are told to use, in the same form; without it, those of listeners."},
 	{Name: "listener.security.protocol.map", Type: String, Default: "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT", Mode: PerBroker, Importance: Low,
 		Doc: "The security protocol of each listener name, as NAME:PROTOCOL between commas. Only PLAINTEXT is available."},
-	{Name: "socket.send.buffer.bytes", Type: Int, Default: "102400", Unit: "bytes",
+	{Name: "socket.send.buffer.bytes", Type: Int, Default: "204800", Unit: "bytes",
 		Doc: "Kernel send buffer of a connection; -1 leaves the system's own."},
 	{Name: "socket.receive.buffer.bytes", Type: Int, Default: "-1", Unit: "bytes",
 		Doc: "Kernel receive buffer of a connection; -1 leaves the system's own."},
