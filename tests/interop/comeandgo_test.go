@@ -87,9 +87,9 @@ var consumerCasts = []cast{
 	// The group goes over to the consumer protocol when the second member comes.
 	{title: "from classic to consumer", members: []library{both.members(assignors + "CooperativeStickyAssignor"), both.members(consumerProtocol), franzMember(kgo.ServerSideBalancer())}},
 	// The group goes back when the first two have left.
-	dropping(1, cast{title: "from consumer to classic", members: []library{
+	repeating(dropping(1, cast{title: "from consumer to classic", members: []library{
 		franzMember(kgo.ServerSideBalancer()), javaMembers(consumerProtocol), kcatMember("partition.assignment.strategy=cooperative-sticky"), franzMember(),
-	}}),
+	}})),
 }
 
 func TestMembersOfClassicGroupsComeAndGo(t *testing.T) { comeAndGo(t, classicCasts) }
