@@ -178,9 +178,10 @@ func TestASegmentThatWasEmptiedOrDeletedIsMissed(t *testing.T) {
 	}
 }
 
-// A log that must be whole is not opened over a gap.
-func TestAGapInALogThatMustBeWholeIsRefused(t *testing.T) {
-	cfg := testConfig()
+// withGap leaves a closed log of 14 batches, three a segment, whose second segment is gone.
+func withGap(t *testing.T) (cfg Config, env *Env, dir string) {
+	t.Helper()
+	cfg = testConfig()
 	cfg.SegmentBytes = 3 * int64(len(sequenced(1, 0, 0)))
 	l, env, dir := newLogOnDisk(t, cfg)
 	for seq := range model.Sequence(14) {
@@ -191,6 +192,12 @@ func TestAGapInALogThatMustBeWholeIsRefused(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, fileID{offset: 3, suffix: suffixLog}.String())); err != nil {
 		t.Fatal(err)
 	}
+	return cfg, env, dir
+}
+
+// A log that must be whole is not opened over a gap.
+func TestAGapInALogThatMustBeWholeIsRefused(t *testing.T) {
+	cfg, env, dir := withGap(t)
 	for required, refused := range map[model.Offset]bool{3: false, 14: true} {
 		l, _, err := Open(env, dir, testPartition, cfg, OpenParams{Clean: true, Required: required})
 		if (err != nil) != refused {
@@ -204,17 +211,7 @@ func TestAGapInALogThatMustBeWholeIsRefused(t *testing.T) {
 
 // What compaction removed is no gap.
 func TestASegmentOfACompactedLogMayEndBeforeTheNextOne(t *testing.T) {
-	cfg := testConfig()
-	cfg.SegmentBytes = 3 * int64(len(sequenced(1, 0, 0)))
-	l, env, dir := newLogOnDisk(t, cfg)
-	for seq := range model.Sequence(14) {
-		appendAll(t, l, StageOptions{}, sequenced(1, 0, seq))
-		background(t, l, 1)
-	}
-	finish(t, l)
-	if err := os.Remove(filepath.Join(dir, fileID{offset: 3, suffix: suffixLog}.String())); err != nil {
-		t.Fatal(err)
-	}
+	cfg, env, dir := withGap(t)
 	cfg.Compact = true
 	l, report, err := Open(env, dir, testPartition, cfg, OpenParams{Clean: true})
 	if err != nil || report.Reason != nil {

@@ -3,6 +3,8 @@ package partitionlog
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -184,4 +186,47 @@ func TestReadersRunOutOfDescriptorsBeforeAppendsDo(t *testing.T) {
 	r, err := logs[len(logs)-1].View().Read(0, 1, 1000, true)
 	w.check(err)
 	r.Release()
+}
+
+func TestAnOpeningThatFailsWhileItRemovesLeavesTheMarkOfTheRemoval(t *testing.T) {
+	fsys := newCrashFS(t)
+	env := testEnv(fsys)
+	l := New(env, worldDir, testPartition, testConfig(), testTopic)
+	create := l.Create()
+	if err := create.Run(); err != nil {
+		t.Fatal(err)
+	}
+	l.Done(create, nil)
+	for seq := range model.Sequence(4) {
+		appendAll(t, l, StageOptions{}, sequenced(1, 0, seq))
+	}
+	finish(t, l) // with a snapshot at 4
+	f, err := fsys.Open(filepath.Join(worldDir, fileID{suffix: suffixLog}.String()), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Truncate(int64(len(sequenced(1, 0, 0)))), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	refuse := true
+	fsys.Hook(func(c vfs.Call) (f vfs.Fault) {
+		if refuse && c.Op == vfs.OpRemove && strings.HasSuffix(c.Name, string(suffixSnapshot)) {
+			f.Err = syscall.EIO
+		}
+		return f
+	})
+	mark := filepath.Join(worldDir, removalMark)
+	for _, fails := range []bool{true, false} {
+		refuse = fails
+		l, _, err := Open(testEnv(fsys), worldDir, testPartition, testConfig(), OpenParams{TopicID: testTopic})
+		if (err != nil) != fails {
+			t.Fatalf("the snapshot cannot be removed: %v, the opening gives %v", fails, err)
+		}
+		if _, err := fsys.Stat(mark); (err == nil) != fails {
+			t.Errorf("the snapshot cannot be removed: %v, the mark: %v", fails, err)
+		}
+		if err == nil {
+			l.Abandon()
+		}
+	}
 }

@@ -58,6 +58,7 @@ type group struct {
 func (g *group) run() bool {
 	g.each((*maintainTask).prepare)
 	if !g.sync() {
+		g.each((*maintainTask).dropPrepared) // else each attempt would leave some behind; the next opening takes the rest
 		clear(g.errs)
 		return false
 	}
@@ -94,6 +95,15 @@ func (t *maintainTask) prepareSnapshots() error {
 func (t *maintainTask) writePrepared() error {
 	for _, s := range t.snapshots {
 		if err := writeSnapshot(t.dir, s.unproved(), s.bytes, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *maintainTask) dropPrepared() error {
+	for _, s := range t.snapshots {
+		if err := t.dir.remove(s.unproved()); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package partitionlog
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -108,6 +109,34 @@ func TestASyncOfAllThatFailsMovesNoRecoveryPoint(t *testing.T) {
 		logs[i].Done(jobs[i], err)
 		if logs[i].RecoveryPoint() != 0 || logs[i].Err() == nil {
 			t.Errorf("log %d goes on with recovery point %d", i, logs[i].RecoveryPoint())
+		}
+	}
+}
+
+func TestWhereNoFileSystemIsSyncedWholeNothingPreparedIsLeft(t *testing.T) {
+	fsys := newCrashFS(t)
+	logs, jobs := due(t, fsys, groupLeast)
+	fsys.Hook(func(call vfs.Call) (f vfs.Fault) {
+		if call.Op == vfs.OpSyncAll {
+			f.Err = errors.ErrUnsupported
+		}
+		return f
+	})
+	for _, j := range jobs {
+		j.task.(*maintainTask).epochsDue = false // as in every group but a log's first
+	}
+	for i, err := range RunGroup(fsys, "/data", jobs) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names, err := fsys.ReadDir(logs[i].dir.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range names {
+			if strings.HasSuffix(e.Name(), suffixPrepared) {
+				t.Errorf("%s is left in %s", e.Name(), logs[i].dir.path)
+			}
 		}
 	}
 }

@@ -134,7 +134,10 @@ func (ld *loader) load(names []fs.DirEntry) error {
 		return err
 	}
 	ld.place()
-	return errors.Join(ld.restoreProducers(), ld.settleRemoval())
+	if err := ld.restoreProducers(); err != nil {
+		return err // a removal that was begun keeps its mark
+	}
+	return ld.settleRemoval()
 }
 
 // list sorts the names, and does away with what a crash left half done.

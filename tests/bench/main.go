@@ -81,7 +81,7 @@ func run(args []string) error {
 	}
 	b := &bench{}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	quick := flags.Bool("quick", false, "small sizes, for a look in three minutes")
+	quick := flags.Bool("quick", false, "small sizes, for a look")
 	ours := flags.Bool("ours", false, "Troupe alone, while tuning")
 	binary := flags.String("binary", "", "a built troupe; empty builds one")
 	folder := flags.String("dir", "", "folder on the disk to measure; empty is the one of temporary files")
