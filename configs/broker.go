@@ -10,7 +10,8 @@ import (
 // bytes. Defaults of topics are not here: Layers.Topic resolves them.
 type Broker struct {
 	NodeID model.BrokerID `key:"node.id"`
-	Rack   string         `key:"broker.rack"` // empty: none
+	Roles  Roles
+	Rack   string `key:"broker.rack"` // empty: none
 
 	Listeners   []Listener
 	InterBroker string // the name of the listener on which brokers reach each other
@@ -103,10 +104,33 @@ type Membership struct {
 	RegistrationTimeout time.Duration `key:"initial.broker.registration.timeout.ms"`
 }
 
-// Quorum is the metadata quorum seen from this node. Voters is empty when bootstrap servers are used instead (KIP-853).
+// Roles is what the process does, at least one of them: a broker serves clients, a controller may vote in the metadata
+// quorum. A broker that is no controller observes the quorum.
+type Roles struct {
+	Broker     bool
+	Controller bool
+}
+
+// Quorum is the metadata quorum seen from this node.
+//
+// Invariants, which resolveQuorum keeps:
+//  1. A controller is among Voters unless they are empty, and a broker that is no controller is not.
+//  2. InitialVoters is 0 where Voters are given and on a node that is no controller.
+//  3. A node that is not a quorum by itself has a Listener.
 type Quorum struct {
-	Voters    []Voter
-	Bootstrap []Endpoint
+	Voters    []Voter    // the static quorum (KIP-595), under kraft.version 0
+	Bootstrap []Endpoint // where a dynamic one is found (KIP-853)
+	// Listener is the first of controller.listener.names, on which nodes reach controllers; empty when there is none.
+	Listener string
+	// InitialVoters is how many nodes that find one another by Bootstrap make a new cluster, which 1 does alone; 0
+	// makes none, so that a node with empty directories waits until it is told by a cluster that there is.
+	InitialVoters int32 `key:"controller.quorum.initial.voters"`
+	AutoJoin      bool  `key:"controller.quorum.auto.join.enable"`
+
+	ElectionTimeout  time.Duration `key:"controller.quorum.election.timeout.ms"`
+	RequestTimeout   time.Duration `key:"controller.quorum.request.timeout.ms"`
+	FetchMaxBytes    int32         `key:"controller.quorum.fetch.max.bytes"`
+	SnapshotMaxBytes int32         `key:"controller.quorum.fetch.snapshot.max.bytes"` // of one fetch of a checkpoint
 }
 
 // Metadata is the metadata log: when it is checkpointed, rolled and deleted.
@@ -128,7 +152,6 @@ type Replication struct {
 	FetchBackoff     time.Duration `key:"replica.fetch.backoff.ms"`
 	FetchMinBytes    int32         `key:"replica.fetch.min.bytes"`
 	ResponseMaxBytes int32         `key:"replica.fetch.response.max.bytes"`
-	Fetchers         int32         `key:"num.replica.fetchers"`
 }
 
 // Groups is what group coordinators go by.

@@ -38,7 +38,7 @@ var replicationKeys = []Key{
 		Doc: "How often the controller looks for leaders to return."},
 	{Name: "unclean.leader.election.interval.ms", Type: Long, Default: "300000", Valid: atLeast(1), Unit: "ms", Importance: Medium, Internal: true, Effect: Accepted, Reason: noFollowers,
 		Doc: "How often the controller looks for partitions that may elect a leader from outside the in-sync replicas."},
-	{Name: "unclean.leader.election.enable", Type: Boolean, Default: "false", Mode: ClusterWide, Effect: Accepted, Reason: noFollowers,
+	{Name: "unclean.leader.election.enable", Type: Boolean, Default: "false", Mode: ClusterWide,
 		Doc: "Whether a replica that is not in sync may lead when no other is left, which loses records."},
 	{Name: "security.inter.broker.protocol", Type: String, Default: "PLAINTEXT", Valid: oneOf("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"), Importance: Medium,
 		Doc: "Names the listener between brokers by its protocol, when inter.broker.listener.name does not. Only PLAINTEXT is available."},

@@ -34,7 +34,7 @@ var topicKeys = []Key{
 		Doc: "Share of the log that must be dirty before it is compacted."},
 	{Name: "cleanup.policy", Type: List, Default: "delete", Valid: listOf("compact", "delete"), Mode: PerResource, Importance: Medium,
 		Doc: "What happens to old segments: delete by age and size, compact by key, both, or nothing when empty. Compacted topics refuse records without a key."},
-	{Name: "unclean.leader.election.enable", Type: Boolean, Default: "false", Mode: PerResource, Importance: Medium, Effect: Accepted, Reason: noFollowers,
+	{Name: "unclean.leader.election.enable", Type: Boolean, Default: "false", Mode: PerResource, Importance: Medium,
 		Doc: "Whether a replica that is not in sync may lead when no other is left, which loses records."},
 	{Name: "min.insync.replicas", Type: Int, Default: "1", Valid: atLeast(1), Mode: PerResource, Importance: Medium,
 		Doc: "Replicas that must be in sync before a produce with acks=all is taken; never more than the topic has."},

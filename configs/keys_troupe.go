@@ -6,6 +6,8 @@ var troupeKeys = []Key{
 		Doc: "HOST:PORT for metrics, health, profiles, actors and traces, open to whoever reaches it; empty opens none."},
 	{Name: "test.panics", Own: true, Type: Boolean, Default: "false", Importance: Low,
 		Doc: "For fault tests, never in production: POST /actors/panic of the admin port makes an actor of the broker panic."},
+	{Name: "controller.quorum.initial.voters", Own: true, Type: Int, Default: "0", Valid: atLeast(0), Importance: Medium,
+		Doc: "How many controllers that find one another by controller.quorum.bootstrap.servers make a new cluster, all with empty directories; 0 makes none, unless that key names this node alone."},
 	{Name: "log.format", Own: true, Type: String, Default: "logfmt", Valid: oneOf("logfmt", "json"), Importance: Low,
 		Doc: "Form of the lines that the process logs to its standard error."},
 	{Name: "log.level", Own: true, Type: String, Default: "info", Valid: oneOf("debug", "info", "warn", "error"), Importance: Low,

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"troupe/internal/model"
 )
 
 func write(t *testing.T, name, content string) string {
@@ -77,28 +80,46 @@ func TestServerPropertiesThatKafkaShipsStartUnchanged(t *testing.T) {
 	}
 }
 
-func TestPropertiesOfAKafkaOfOneNodeWithPortsOfItsOwnStartUnchanged(t *testing.T) {
-	file := write(t, "server.properties", `process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:19193
-listeners=PLAINTEXT://127.0.0.1:19192,CONTROLLER://127.0.0.1:19193
+func TestPropertiesOfKafkasWithPortsOfTheirOwnStartUnchanged(t *testing.T) {
+	for _, nodes := range []int{1, 3} {
+		var voters []string
+		var want []Voter
+		for i := range nodes {
+			port := 19093 + 100*(i+1)
+			voters = append(voters, fmt.Sprintf("%d@127.0.0.1:%d", i+1, port))
+			want = append(want, Voter{model.BrokerID(i + 1), Endpoint{"127.0.0.1", uint16(port)}})
+		}
+		for i := range nodes {
+			b := load(t, Options{File: write(t, "server.properties", kafkaNode(i+1, nodes, strings.Join(voters, ",")))}).Broker
+			if b.NodeID != model.BrokerID(i+1) || !slices.Equal(b.Quorum.Voters, want) || b.Quorum.Listener != "CONTROLLER" || b.InterBroker != "PLAINTEXT" {
+				t.Errorf("node %d, between brokers %s, quorum %+v", b.NodeID, b.InterBroker, b.Quorum)
+			}
+			if b.Roles != (Roles{true, true}) || b.Groups.OffsetsReplicationFactor != int16(nodes) {
+				t.Errorf("roles %+v, offsets at %d replicas", b.Roles, b.Groups.OffsetsReplicationFactor)
+			}
+			if b.Admin.Address != "" {
+				t.Errorf("a file that says nothing opens the admin port %s", b.Admin.Address)
+			}
+		}
+	}
+}
+
+// kafkaNode is the file of one of several combined Kafka nodes on one machine.
+func kafkaNode(id, nodes int, voters string) string {
+	return fmt.Sprintf(`process.roles=broker,controller
+node.id=%d
+controller.quorum.voters=%s
+listeners=PLAINTEXT://127.0.0.1:19%d92,CONTROLLER://127.0.0.1:19%d93
 controller.listener.names=CONTROLLER
 listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
-log.dirs=/data/1
-offsets.topic.replication.factor=1
-transaction.state.log.replication.factor=1
+log.dirs=/data/%d
+offsets.topic.replication.factor=%d
+transaction.state.log.replication.factor=%d
 transaction.state.log.min.isr=1
-share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.replication.factor=%d
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
-`)
-	got := load(t, Options{File: file})
-	if q := got.Broker.Quorum; len(q.Voters) != 1 || q.Voters[0] != (Voter{1, Endpoint{"127.0.0.1", 19193}}) {
-		t.Errorf("voters %+v", q.Voters)
-	}
-	if got.Broker.Admin.Address != "" {
-		t.Errorf("a file that says nothing opens the admin port %s", got.Broker.Admin.Address)
-	}
+`, id, voters, id, id, id, nodes, nodes, nodes)
 }
 
 func TestFlagsBeatTheEnvironmentWhichBeatsTheFile(t *testing.T) {

@@ -38,7 +38,8 @@ func (l Layers) Resolve() (Broker, error) {
 		return Broker{}, err
 	}
 	// In the order of who needs whom: listeners are judged by roles, sessions by nothing else.
-	for _, step := range []func(*Broker) error{l.resolveNode, l.resolveDirs, l.resolveQuorum, l.resolveListeners, l.resolveConnections} {
+	steps := []func(*Broker) error{l.resolveNode, l.resolveDirs, l.resolveQuorum, l.resolveListeners, l.resolveFirstVoters, l.resolveConnections}
+	for _, step := range steps {
 		if err := step(&b); err != nil {
 			return Broker{}, err
 		}
@@ -47,7 +48,7 @@ func (l Layers) Resolve() (Broker, error) {
 }
 
 // resolveNode checks who this node is. Kafka has no default for node.id, and there is none here: two nodes with a
-// number nobody chose would be one voter.
+// number nobody chose would be one voter. Without roles it has both, so that a file of few lines is a node.
 func (l Layers) resolveNode(b *Broker) error {
 	if v, _, _ := l.value("node.id"); v == nil {
 		return l.wrong("node.id", "not set; expected the number of this node, at least 0; every node of a cluster has its own")
@@ -56,8 +57,10 @@ func (l Layers) resolveNode(b *Broker) error {
 	if old, _ := l.text("broker.id"); old != nil && *old != "-1" && *old != strconv.Itoa(int(b.NodeID)) {
 		return l.wrong("broker.id", "expected the same number as node.id, which is %d", b.NodeID)
 	}
-	if roles := l.list("process.roles"); len(roles) == 1 {
-		return l.wrong("process.roles", "expected broker,controller: this version is a cluster of one node with both roles")
+	roles := l.list("process.roles")
+	b.Roles = Roles{
+		Broker:     len(roles) == 0 || slices.Contains(roles, "broker"),
+		Controller: len(roles) == 0 || slices.Contains(roles, "controller"),
 	}
 	return nil
 }
@@ -74,36 +77,6 @@ func (l Layers) resolveDirs(b *Broker) error {
 	b.MetadataDir = b.LogDirs[0]
 	if dir, _ := l.text("metadata.log.dir"); dir != nil && *dir != "" {
 		b.MetadataDir = *dir
-	}
-	return nil
-}
-
-// resolveQuorum takes a static quorum (KIP-595) or the addresses of a dynamic one (KIP-853). Both name this node alone,
-// or nothing: a voter that cannot be reached would leave the quorum without a majority.
-func (l Layers) resolveQuorum(b *Broker) error {
-	for _, s := range l.list("controller.quorum.voters") {
-		v, err := parseVoter(s)
-		if err != nil {
-			return l.wrong("controller.quorum.voters", "%v", err)
-		}
-		b.Quorum.Voters = append(b.Quorum.Voters, v)
-	}
-	for _, s := range l.list("controller.quorum.bootstrap.servers") {
-		e, err := parseEndpoint(s)
-		if err != nil {
-			return l.wrong("controller.quorum.bootstrap.servers", "%v", err)
-		}
-		b.Quorum.Bootstrap = append(b.Quorum.Bootstrap, e)
-	}
-	if len(b.Quorum.Voters) > 1 || len(b.Quorum.Bootstrap) > 1 {
-		key := "controller.quorum.voters"
-		if len(b.Quorum.Voters) <= 1 {
-			key = "controller.quorum.bootstrap.servers"
-		}
-		return l.wrong(key, "expected this node alone: this version is a cluster of one node")
-	}
-	if len(b.Quorum.Voters) == 1 && b.Quorum.Voters[0].ID != b.NodeID {
-		return l.wrong("controller.quorum.voters", "expected node.id, which is %d, among the voters", b.NodeID)
 	}
 	return nil
 }
