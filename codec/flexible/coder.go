@@ -208,6 +208,21 @@ func (c *Coder) Bytes(v *[]byte) {
 	}
 }
 
+// BytesInPlace is Bytes without the copy: what is read lies in the buffer.
+func (c *Coder) BytesInPlace(v *[]byte) {
+	if c.writing {
+		c.Bytes(v)
+		return
+	}
+	n := c.size(0)
+	if n < 0 {
+		c.fail("null where bytes must be")
+		return
+	}
+	b := c.take(n)
+	*v = b[:len(b):len(b)]
+}
+
 // Array codes a list whose elements take at least width bytes each; nil is null where nullable says so.
 func Array[T any](c *Coder, v *[]T, nullable bool, width int, element func(*T)) {
 	n := len(*v)

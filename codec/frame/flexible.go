@@ -9,6 +9,9 @@ import (
 // neverFlexible is above every version.
 const neverFlexible = math.MaxInt16
 
+// FirstPrivate is the lowest API key that is Troupe's own (package private). They have been flexible from the first.
+const FirstPrivate int16 = 32000
+
 // firstFlexible is, by API key, the first version whose strings are compact and whose structs carry tagged fields. An API
 // that is flexible stays so in later versions.
 var firstFlexible = flexibleVersions()
@@ -34,5 +37,5 @@ func flexibleVersions() []int16 {
 // Flexible tells whether requests of that API and version are in the flexible encoding, and have the longer headers.
 // It is false for an API that is not known here.
 func Flexible(key, version int16) bool {
-	return key >= 0 && int(key) < len(firstFlexible) && version >= firstFlexible[key]
+	return key >= 0 && int(key) < len(firstFlexible) && version >= firstFlexible[key] || key >= FirstPrivate
 }

@@ -1,0 +1,35 @@
+package peer
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Call is a request to another node. It is a message to the node's actor, by Directory.Send.
+type Call struct {
+	Link Link
+	// Body is sent in the version that it has. It is not changed, and may be read until Done.
+	Body kmsg.Request
+	// Deadline is when the caller has no more use for an answer; zero is Deps.Timeout from now.
+	Deadline time.Time
+	// Done is called once, on an actor's goroutine, with a reply or an error: it hands it on and does not block. Byte
+	// slices of the reply, such as record batches, lie in its frame, which is the reply's alone.
+	Done func(kmsg.Response, error)
+
+	ended atomic.Bool
+}
+
+// MessageKind is part of kit.Message.
+func (*Call) MessageKind() string { return "peer.call" }
+
+// Fail is part of kit.Failable.
+func (c *Call) Fail(err error) { c.end(nil, err) }
+
+// end gives the outcome; the first counts, so that a panic after it does no harm.
+func (c *Call) end(resp kmsg.Response, err error) {
+	if c.ended.CompareAndSwap(false, true) {
+		c.Done(resp, err)
+	}
+}
