@@ -26,6 +26,7 @@ type Options struct {
 // Node is one broker process, or several one after the other on the same ports and directory.
 type Node struct {
 	Addresses
+	ID  int32 // node.id
 	Dir string
 
 	t       testing.TB
@@ -49,13 +50,13 @@ func New(t testing.TB, o Options) *Node {
 	if o.Dir == "" { // its name must have no comma, which separates log directories
 		o.Dir = t.TempDir()
 	}
-	n := &Node{t: t, Dir: o.Dir, options: o, Addresses: Addresses{Bootstrap: "127.0.0.1:0", Admin: "127.0.0.1:0"}}
+	n := &Node{t: t, ID: 1, Dir: o.Dir, options: o, Addresses: Addresses{Bootstrap: "127.0.0.1:0", Admin: "127.0.0.1:0"}}
 	t.Cleanup(func() {
 		if n.Running() {
 			n.Kill()
 		}
 		if t.Failed() && n.output != nil {
-			t.Logf("the broker printed:\n%s", n.output.text(16<<10))
+			t.Logf("broker %d printed:\n%s", n.ID, n.output.text(16<<10))
 		}
 	})
 	return n
