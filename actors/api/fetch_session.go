@@ -1,7 +1,8 @@
 package api
 
 import (
-	"math/rand/v2"
+	"crypto/rand"
+	"encoding/binary"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -131,7 +132,9 @@ func (s *Sessions) open(ss *session) bool {
 		return false
 	}
 	for ss.id == 0 || s.byID[ss.id] != nil {
-		ss.id = rand.Int32N(1<<31-1) + 1
+		var drawn [4]byte
+		_, _ = rand.Read(drawn[:]) // does not fail
+		ss.id = int32(binary.BigEndian.Uint32(drawn[:]) & (1<<31 - 1))
 	}
 	ss.epoch, ss.opened, ss.lastUsed = 1, now, now
 	s.byID[ss.id] = ss

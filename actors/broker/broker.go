@@ -39,6 +39,9 @@ type Options struct {
 	Clock  clock.Clock // the machine's own when nil
 	// ClusterID is taken by new log directories; empty draws one.
 	ClusterID string
+	// Dispatcher runs the actors step by step on the caller's goroutine, and the broker without sockets: the simulator hands
+	// requests to Node itself.
+	Dispatcher *kit.Deterministic
 }
 
 // Broker is one running node.
@@ -70,7 +73,8 @@ type Broker struct {
 	node        *api.Node
 	connections *listener.Deps
 	opening     *opening
-	adminSocket net.Listener // nil when admin.address is empty
+	registered  chan struct{} // closed when the controller has unfenced this broker
+	adminSocket net.Listener  // nil when admin.address is empty
 	admin       *console.Server
 	serving     atomic.Bool
 	stopping    atomic.Int32 // the console.State of a stop under way, else 0
@@ -91,14 +95,36 @@ type refs struct {
 // accepted from last of all.
 type boundListener struct {
 	configs.Listener
-	socket net.Listener
+	socket net.Listener // nil in a simulation
 }
 
 // Start brings a node up and returns when it serves, or fails, or ctx ends. After an error nothing is left running.
 func Start(ctx context.Context, o Options) (*Broker, error) {
+	b, err := Begin(o)
+	if err != nil {
+		return nil, err
+	}
+	// Registration and the opening of logs go side by side; clients find both done.
+	for _, wait := range []<-chan struct{}{b.registered, b.opening.done} {
+		select {
+		case <-wait:
+		case err := <-b.failed:
+			b.Abort()
+			return nil, err
+		case <-ctx.Done():
+			b.Abort()
+			return nil, context.Cause(ctx)
+		}
+	}
+	b.serve()
+	return b, nil
+}
+
+// Begin starts the actors and waits for nothing. Advance goes on from there.
+func Begin(o Options) (*Broker, error) {
 	b := &Broker{
 		cfg: &o.Config.Broker, log: o.Log, fs: o.FS, clock: o.Clock, replicas: replica.NewDirectory(),
-		failed: make(chan error, 1),
+		registered: make(chan struct{}), failed: make(chan error, 1),
 	}
 	if b.fs == nil {
 		b.fs = vfs.OS()
@@ -111,25 +137,36 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 		return nil, err
 	}
 	b.tellStrays()
-	serving := make(chan struct{})
-	b.spawn(o.Config, sync.OnceFunc(func() { close(serving) }))
-	// Registration and the opening of logs go side by side; clients find both done.
-	for _, wait := range []<-chan struct{}{serving, b.opening.done} {
-		select {
-		case <-wait:
-		case err := <-b.failed:
-			b.Abort()
-			return nil, err
-		case <-ctx.Done():
-			b.Abort()
-			return nil, context.Cause(ctx)
-		}
+	b.spawn(o, sync.OnceFunc(func() { close(b.registered) }))
+	return b, nil
+}
+
+// Advance lets a node that has begun serve as soon as it can, and tells whether it does.
+func (b *Broker) Advance() bool {
+	if b.serving.Load() {
+		return true
 	}
+	select {
+	case <-b.registered:
+	default:
+		return false
+	}
+	if !b.opening.ended() {
+		return false
+	}
+	b.serve()
+	return true
+}
+
+// serve is the end of a start: clients are let in.
+func (b *Broker) serve() {
 	b.noteEras()
 	b.listen()
 	b.serving.Store(true)
-	return b, nil
 }
+
+// Node is what answers requests.
+func (b *Broker) Node() *api.Node { return b.node }
 
 // prepare takes what can be taken from under a running broker: directories, then ports.
 func (b *Broker) prepare(o Options) (err error) {
@@ -137,6 +174,10 @@ func (b *Broker) prepare(o Options) (err error) {
 		return err
 	}
 	for _, l := range b.cfg.Listeners {
+		if o.Dispatcher != nil {
+			b.sockets = append(b.sockets, boundListener{Listener: l})
+			continue
+		}
 		s, err := net.Listen("tcp", net.JoinHostPort(l.Bind.Host, fmt.Sprint(l.Bind.Port)))
 		if err != nil {
 			return fmt.Errorf("listener %s cannot be opened (listeners): %w", l.Name, err)
@@ -193,7 +234,9 @@ func (b *Broker) Ready(took time.Duration) string {
 // release gives back what prepare took.
 func (b *Broker) release() {
 	for _, s := range b.sockets {
-		_ = s.socket.Close() // nothing was accepted from it
+		if s.socket != nil {
+			_ = s.socket.Close() // nothing was accepted from it
+		}
 	}
 	if b.adminSocket != nil {
 		_ = b.adminSocket.Close() // the server on it has ended

@@ -49,10 +49,10 @@ func (m *checkpointNow) Fail(error) { m.done() }
 
 // Start begins the rounds.
 func (c *checkpointer) Start(ctx *kit.Context) {
-	for file, every := range map[string]time.Duration{
-		checkpoint.RecoveryPoints: c.points, checkpoint.LogStarts: c.starts, checkpoint.HighWatermarks: c.marks,
+	for _, due := range []*checkpointDue{
+		{checkpoint.RecoveryPoints, c.points}, {checkpoint.LogStarts, c.starts}, {checkpoint.HighWatermarks, c.marks},
 	} {
-		ctx.After(every, &checkpointDue{file, every})
+		ctx.After(due.every, due)
 	}
 }
 

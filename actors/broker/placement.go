@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -45,14 +47,13 @@ func (p *placement) failed() [][16]byte {
 
 // misplaced lists replicas of which the image says another directory, or none, by the directory that they lie in. An
 // image is compared once: a broker whose metadata does not move looks at nothing.
-func (p *placement) misplaced(i *image.Image, self model.BrokerID) (map[*disk.Dir]map[model.TopicID][]int32, int) {
+func (p *placement) misplaced(i *image.Image, self model.BrokerID) (found []*replica.Handle) {
 	if i == p.told || i.MetadataVersion() < record.Directories {
-		return nil, 0
+		return nil
 	}
-	found, n := map[*disk.Dir]map[model.TopicID][]int32{}, 0
 	for _, h := range p.replicas.All() {
 		t, ok := i.TopicByID(h.TopicID)
-		if !ok || n == placementsMax {
+		if !ok {
 			continue
 		}
 		of, ok := t.Partition(h.TP.Partition)
@@ -63,16 +64,16 @@ func (p *placement) misplaced(i *image.Image, self model.BrokerID) (map[*disk.Di
 		if at < 0 || at < len(of.Directories) && of.Directories[at] == h.Dir.ID {
 			continue
 		}
-		if found[h.Dir] == nil {
-			found[h.Dir] = map[model.TopicID][]int32{}
-		}
-		found[h.Dir][h.TopicID] = append(found[h.Dir][h.TopicID], h.TP.Partition)
-		n++
+		found = append(found, h)
 	}
-	if n == 0 {
+	if len(found) == 0 {
 		p.told = i
 	}
-	return found, n
+	// Sorted, so that those of a directory and of a topic follow each other, and the same state gives the same request.
+	slices.SortFunc(found, func(a, b *replica.Handle) int {
+		return cmp.Or(bytes.Compare(a.Dir.ID[:], b.Dir.ID[:]), a.TopicID.Compare(b.TopicID), cmp.Compare(a.TP.Partition, b.TP.Partition))
+	})
+	return found[:min(len(found), placementsMax)]
 }
 
 // place asks for the assignments that are missing. While one is under way the next waits, but for a failed directory,
@@ -82,25 +83,28 @@ func (l *lifecycle) place(ctx *kit.Context) {
 	if p.asking && len(p.failed()) == 0 {
 		return
 	}
-	found, n := p.misplaced(l.source.Image(), l.state.id)
-	if n == 0 {
+	found := p.misplaced(l.source.Image(), l.state.id)
+	if len(found) == 0 {
 		return
 	}
 	p.asking = true
 	req := kmsg.NewPtrAssignReplicasToDirsRequest()
 	req.BrokerID, req.BrokerEpoch = int32(l.state.id), int64(l.state.epoch())
-	for d, topics := range found {
-		dir := kmsg.NewAssignReplicasToDirsRequestDirectory()
-		dir.ID = d.ID
-		for id, partitions := range topics {
+	for i, h := range found {
+		apart := i == 0 || found[i-1].Dir != h.Dir
+		if apart {
+			dir := kmsg.NewAssignReplicasToDirsRequestDirectory()
+			dir.ID = h.Dir.ID
+			req.Directories = append(req.Directories, dir)
+		}
+		dir := &req.Directories[len(req.Directories)-1]
+		if apart || found[i-1].TopicID != h.TopicID {
 			topic := kmsg.NewAssignReplicasToDirsRequestDirectoryTopic()
-			topic.TopicID = id
-			for _, n := range partitions {
-				topic.Partitions = append(topic.Partitions, kmsg.AssignReplicasToDirsRequestDirectoryTopicPartition{Partition: n})
-			}
+			topic.TopicID = h.TopicID
 			dir.Topics = append(dir.Topics, topic)
 		}
-		req.Directories = append(req.Directories, dir)
+		topic := &dir.Topics[len(dir.Topics)-1]
+		topic.Partitions = append(topic.Partitions, kmsg.AssignReplicasToDirsRequestDirectoryTopicPartition{Partition: h.TP.Partition})
 	}
 	self := ctx.Self()
 	ctx.Send(l.controller, &controller.Request{Body: req, Done: func(kmsg.Response) { self.Send(&placed{}) }})

@@ -31,11 +31,11 @@ import (
 const shardCount = 16
 
 // spawn starts the actors in the order of who needs whom.
-func (b *Broker) spawn(loaded *configs.Loaded, serving func()) {
-	cfg := b.cfg
+func (b *Broker) spawn(o Options, serving func()) {
+	cfg, loaded := b.cfg, o.Config
 	b.tracer = trace.New(trace.Options{Clock: b.clock, Broker: cfg.NodeID, Seed: rand.Uint64(), Ring: int(cfg.Trace.Spans)})
 	b.tracer.SetRule(trace.Rule{OneIn: int(cfg.Trace.SampleEvery)})
-	b.system = kit.NewSystem(kit.Options{Clock: b.clock, Log: b.log, Trace: b.tracer, OnGiveUp: func(g kit.GaveUp) {
+	b.system = kit.NewSystem(kit.Options{Clock: b.clock, Log: b.log, Trace: b.tracer, Dispatcher: o.Dispatcher, OnGiveUp: func(g kit.GaveUp) {
 		b.fail(fmt.Errorf("actor %s keeps failing: %w", g.Actor.Name(), g.Err))
 	}})
 	b.descriptors = vfs.NewDescriptors(descriptorLimit(int(cfg.Budgets.OpenFiles)))
@@ -230,6 +230,9 @@ func inFlight(b configs.Budgets) int64 {
 // listen begins to accept, when everything that a client may ask for is there.
 func (b *Broker) listen() {
 	for _, s := range b.sockets {
+		if s.socket == nil {
+			continue
+		}
 		a := &listener.Actor{Deps: b.connections, Name: s.Name, Controller: s.Controller, Socket: s.socket}
 		b.refs.listeners = append(b.refs.listeners, b.system.Spawn("listeners/"+s.Name, kit.Props{
 			Kind: "listener", New: func() kit.Behavior { return a },

@@ -12,6 +12,8 @@ const turnLength = 300
 
 func (s *System) dispatcherFor(p Props) actor.Dispatcher {
 	switch {
+	case s.stepwise != nil && p.Dedicated && s.stepwise.begin != nil:
+		return lanes{s.stepwise}
 	case s.stepwise != nil:
 		return s.stepwise
 	case p.Dedicated:
@@ -53,12 +55,25 @@ type Deterministic struct {
 	mu    sync.Mutex
 	ready []func()
 	rng   *rand.Rand
+	begin func(run func())
 }
 
 // NewDeterministic starts the order that belongs to the seed.
 func NewDeterministic(seed uint64) *Deterministic {
 	return &Deterministic{rng: rand.New(rand.NewPCG(seed, seed))}
 }
+
+// Lanes gives the turns of Dedicated actors to begin, which calls run when the time that the work takes is over: then the
+// turn takes its place in the order. A simulated disk is slow that way. It is called before any actor is spawned.
+func (d *Deterministic) Lanes(begin func(run func())) { d.begin = begin }
+
+// lanes is the dispatcher of Dedicated actors under a Deterministic one that has been told how long they take. All that
+// waits is one turn, as what waits for a lane is one write.
+type lanes struct{ *Deterministic }
+
+func (l lanes) Schedule(f func()) { l.begin(func() { l.Deterministic.Schedule(f) }) }
+
+func (l lanes) Throughput() int { return turnLength }
 
 // Schedule is part of protoactor's Dispatcher.
 func (d *Deterministic) Schedule(f func()) {

@@ -30,7 +30,7 @@ func (c *cell) run() {
 			return
 		case yielded:
 			// A test decides who goes on; otherwise the goroutine keeps the actor and only lets others run.
-			if _, stepwise := c.dispatcher.(*Deterministic); stepwise {
+			if c.system.stepwise != nil {
 				c.dispatcher.Schedule(c.process)
 				return
 			}

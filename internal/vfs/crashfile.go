@@ -12,7 +12,7 @@ type crashFile struct {
 	fs     *CrashFS
 	node   *crashNode
 	name   string
-	life   int
+	holder int
 	closed bool
 }
 
@@ -25,7 +25,7 @@ func (f *crashFile) alive(op string) error {
 	switch {
 	case f.fs.off:
 		return f.fail(op, ErrPowerOff)
-	case f.life != f.fs.life:
+	case f.holder != f.fs.holders:
 		return f.fail(op, syscall.EIO)
 	case f.closed:
 		return f.fail(op, fs.ErrClosed)
@@ -71,7 +71,7 @@ func (f *crashFile) write(bufs [][]byte, off int64) (int64, error) {
 	fault := f.fs.begin(Call{Op: OpWrite, Name: f.name, Off: off, Len: int64(len(data))})
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
-	if f.life != f.fs.life || f.closed {
+	if f.holder != f.fs.holders || f.closed {
 		return 0, f.alive("write")
 	}
 	err := fault.Err

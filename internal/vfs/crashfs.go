@@ -27,7 +27,8 @@ type CrashFS struct {
 	random   *rand.Rand
 	clock    clock.Clock
 	root     *crashNode
-	life     int // counts crashes: handles of an earlier life are dead
+	life     int // counts crashes: what is written within one is there to be read
+	holders  int // counts the processes that had files open: handles of an earlier one are dead
 	files    int // that were ever made
 	off      bool
 	cutAfter int // calls until the power fails, -1 for never
@@ -100,10 +101,28 @@ func (c *CrashFS) CutAfter(n int) {
 func (c *CrashFS) Crash() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// Handles of before are told by their life.
 	c.life++
+	c.holders++
 	c.off, c.cutAfter = false, -1
 	c.root.crash(c.random)
+}
+
+// Exit ends the process that uses the files: its handles and locks are gone, and all that it wrote is there, as a kernel
+// keeps it.
+func (c *CrashFS) Exit() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.holders++
+}
+
+// Wipe is a new disk in place of the old one.
+func (c *CrashFS) Wipe() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.life++
+	c.holders++
+	c.off, c.cutAfter = false, -1
+	c.root = newCrashDir()
 }
 
 // begin is called at the start of every call, and asks the hook about those that change something.
@@ -193,7 +212,7 @@ func (c *CrashFS) Open(name string, flag int, _ fs.FileMode) (File, error) {
 	case flag&os.O_TRUNC != 0:
 		n.edit(edit{size: 0, truncate: true})
 	}
-	return &crashFile{fs: c, node: n, name: name, life: c.life}, nil
+	return &crashFile{fs: c, node: n, name: name, holder: c.holders}, nil
 }
 
 // MkdirAll is FS's.

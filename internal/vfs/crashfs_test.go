@@ -129,3 +129,24 @@ func TestHandlesAndLocksEndWithThePower(t *testing.T) {
 	_, err = c.Lock(".lock")
 	must(t, err)
 }
+
+func TestAProcessThatEndsLeavesWhatItWroteAndHoldsNothing(t *testing.T) {
+	c := NewCrashFS(1, clock.NewManual(start))
+	f := write(t, c, "a", "hello", 0)
+	_, err := c.Lock(".lock")
+	must(t, err)
+	era, err := c.Era("a")
+	must(t, err)
+	c.Exit()
+	if _, err := f.WriteAt([]byte("x"), 0); err == nil {
+		t.Fatal("a handle of the process that ended still writes")
+	}
+	_, err = c.Lock(".lock")
+	must(t, err)
+	if got := content(t, c, "a"); string(got) != "hello" {
+		t.Fatalf("left %q", got)
+	}
+	if now, err := c.Era("a"); err != nil || now != era {
+		t.Fatalf("the era was %q and is %q, %v: the page cache lives on", era, now, err)
+	}
+}

@@ -27,15 +27,15 @@ func (c *CrashFS) Lock(name string) (io.Closer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := f.(*crashFile).node
-	// Locks do not outlive the power: one of an earlier life holds nothing.
-	if n.lockedIn == c.life+1 {
+	// Locks do not outlive the process: one of an earlier one holds nothing.
+	if n.lockedBy == c.holders+1 {
 		return nil, &fs.PathError{Op: "lock", Path: name, Err: ErrLocked}
 	}
-	n.lockedIn = c.life + 1
+	n.lockedBy = c.holders + 1
 	return crashLock{c, n}, nil
 }
 
-// crashLock holds a file for this life of the disk, or until it is closed.
+// crashLock holds a file for the life of its process, or until it is closed.
 type crashLock struct {
 	fs   *CrashFS
 	node *crashNode
@@ -44,7 +44,7 @@ type crashLock struct {
 func (l crashLock) Close() error {
 	l.fs.mu.Lock()
 	defer l.fs.mu.Unlock()
-	l.node.lockedIn = 0
+	l.node.lockedBy = 0
 	return nil
 }
 

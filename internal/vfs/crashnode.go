@@ -20,7 +20,7 @@ type crashNode struct {
 	edits    []edit
 	modified time.Time
 	number   int // of a file, never used again
-	lockedIn int // the life in which it was locked, from 1
+	lockedBy int // the process that locked it, from 1
 }
 
 // edit is one change to a file's bytes.
