@@ -4,21 +4,20 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"reflect"
-	"regexp"
 	"strings"
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write docs/configs.md and single.yaml anew")
+var update = flag.Bool("update", false, "write docs/configs.md, single.yaml and cluster.yaml anew")
 
-const (
-	documentFile = "../docs/configs.md"
-	singleFile   = "single.yaml"
-)
+const documentFile = "../docs/configs.md"
 
 func TestGeneratedFilesAreFresh(t *testing.T) {
-	for file, want := range map[string]string{documentFile: document(), singleFile: single()} {
+	files := map[string]string{documentFile: document()}
+	for _, f := range commentedFiles {
+		files[f.name] = f.text()
+	}
+	for file, want := range files {
 		if *update {
 			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
 				t.Fatal(err)
@@ -42,29 +41,6 @@ func TestTheDocumentHoldsEveryKey(t *testing.T) {
 				t.Errorf("%s: %s is not in the document", title, k.Name)
 			}
 		}
-	}
-}
-
-func TestTheCommentedFileLoads(t *testing.T) {
-	got := load(t, Options{File: singleFile})
-	if len(got.Unused) != 0 {
-		t.Errorf("it sets keys without effect: %v", got.Unused)
-	}
-}
-
-// atDefault finds a key behind a #; the words of a comment stand after a blank, and headings after ##.
-var atDefault = regexp.MustCompile(`(?m)^#([a-z])`)
-
-func TestWhatTheCommentedFileSaysAreDefaultsAreDefaults(t *testing.T) {
-	content, err := os.ReadFile(singleFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	spoken := atDefault.ReplaceAllString(string(content), "$1")
-	got := load(t, Options{File: write(t, "all.yaml", spoken)})
-	plain := load(t, Options{File: singleFile})
-	if !reflect.DeepEqual(got.Broker, plain.Broker) {
-		t.Errorf("with every key set\n%+v\nwith those that are not defaults\n%+v", got.Broker, plain.Broker)
 	}
 }
 
@@ -129,68 +105,3 @@ func standard(k Key) string {
 }
 
 func cell(s string) string { return strings.NewReplacer("|", `\|`, "*", `\*`).Replace(s) }
-
-// active are the lines of single.yaml that are not comments: what has no default, and what one node alone needs.
-var active = map[string]string{
-	"process.roles": "broker,controller",
-	"node.id":       "1",
-	"listeners":     "PLAINTEXT://127.0.0.1:9092",
-	"log.dirs":      "./troupe-data",
-	"admin.address": "127.0.0.1:9644",
-}
-
-func single() string {
-	var out strings.Builder
-	out.WriteString(`# One Troupe broker, alone: troupe start --config configs/single.yaml
-#
-# Every key that acts is here; those behind a # are at their default. docs/configs.md lists all keys, those without
-# effect too. Generated from the tables in this folder: go generate ./configs
-`)
-	for _, t := range brokerTables {
-		heading := "\n## " + t.title + "\n"
-		for _, k := range t.keys {
-			if k.Effect != Acts {
-				continue
-			}
-			out.WriteString(heading + "\n" + commented(k))
-			heading = ""
-		}
-	}
-	return out.String()
-}
-
-// commented is a key with its documentation in front. A comment begins with "# ", a key at its default with "#".
-func commented(k Key) string {
-	about := k.Doc
-	if k.Valid.text != "" {
-		about += " Valid: " + k.Valid.text + "."
-	}
-	if k.Unit != "" {
-		about += " In " + k.Unit + "."
-	}
-	about = wrapped(about)
-	switch value, set := active[k.Name]; {
-	case set:
-		return fmt.Sprintf("%s%s: %s\n", about, k.Name, value)
-	case k.Null:
-		return fmt.Sprintf("%s#%s: null\n", about, k.Name)
-	case k.Default == "":
-		return fmt.Sprintf("%s#%s: \"\"\n", about, k.Name)
-	default:
-		return fmt.Sprintf("%s#%s: %s\n", about, k.Name, k.Default)
-	}
-}
-
-// wrapped gives comment lines of at most 100 characters.
-func wrapped(text string) string {
-	var lines []string
-	line := "#"
-	for _, word := range strings.Fields(text) {
-		if len(line)+1+len(word) > 100 {
-			lines = append(lines, line)
-			line = "#"
-		}
-		line += " " + word
-	}
-	return strings.Join(append(lines, line), "\n") + "\n"
-}

@@ -19,7 +19,7 @@ import (
 
 // startCommand runs a broker until a signal stops it: the first one in order, a second one at once.
 func startCommand(s option.Streams) *cobra.Command {
-	var file string
+	var file, nodeID string
 	var set []string
 	c := &cobra.Command{
 		Use:   "start [FILE]",
@@ -35,11 +35,15 @@ func startCommand(s option.Streams) *cobra.Command {
 				}
 				file = args[0]
 			}
+			if nodeID != "" {
+				set = append(set, "node.id="+nodeID)
+			}
 			return start(c.Context(), s, configs.Options{File: file, Environment: os.Environ(), Set: set})
 		},
 	}
 	c.Flags().StringVar(&file, "config", "", "configuration: YAML, or a server.properties of Kafka")
 	c.Flags().StringArrayVar(&set, "set", nil, "key=value over the file and the environment; repeatable")
+	c.Flags().StringVar(&nodeID, "node-id", "", "the number of this node, where one file serves several: short for --set node.id=NUMBER")
 	c.Flags().StringArrayVar(&set, "override", nil, "the same, under its name in kafka-server-start.sh")
 	return c
 }
