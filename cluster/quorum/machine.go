@@ -119,6 +119,8 @@ type Machine struct {
 	leader     VoterKey
 	leaderTerm uint64
 	granted    []VoterKey
+	// settling is where Settled is reached, NoOffset while that is not known.
+	settling model.Offset
 	// outstanding are the Appends handed out and not finished, in order.
 	outstanding []*Append
 	effects     Effects
@@ -180,6 +182,7 @@ func (m *Machine) Step(from VoterKey, payload []byte) error {
 		if message.GetTerm() > m.leaderTerm {
 			m.leader, m.leaderTerm, m.granted = from, message.GetTerm(), nil
 		}
+		m.hear(&message)
 	case raftpb.MsgVoteResp:
 		if !message.GetReject() && !slices.Contains(m.granted, from) {
 			m.granted = append(m.granted, from)
@@ -197,16 +200,22 @@ func (m *Machine) Tick() {
 	m.collect()
 }
 
-// Campaign starts an election without waiting for the timeout; raft asks first whether anybody would vote (PreVote).
+// Campaign starts an election without waiting for the timeout; raft asks first whether anybody would vote (PreVote). One
+// that has got to the votes is not begun anew.
 func (m *Machine) Campaign() error {
+	if m.node.BasicStatus().RaftState == raft.StateCandidate {
+		return nil
+	}
 	err := m.node.Campaign()
 	m.collect()
 	return err
 }
 
-// Unreachable tells that messages to a voter are lost, so that the leader probes before it sends more.
+// Unreachable tells that messages to a voter are lost, so that the leader probes before it sends more. One of them may
+// have been that a checkpoint is to be installed, for which the leader would wait for ever.
 func (m *Machine) Unreachable(k VoterKey) {
 	m.node.ReportUnreachable(k.raftID())
+	m.node.ReportSnapshot(k.raftID(), raft.SnapshotFailure)
 	m.collect()
 }
 

@@ -113,6 +113,9 @@ func (m *Machine) finish(a *Append) {
 // apply hands committed entries out, and to raft what it must know of them.
 func (m *Machine) apply(message *raftpb.Message) {
 	for _, e := range message.GetEntries() {
+		if m.settling == model.NoOffset && m.leadership.Self && model.LeaderEpoch(e.GetTerm()) == m.leadership.Epoch {
+			m.settling = offsetOf(e.GetIndex())
+		}
 		entry, err := committed(e)
 		// Every entry was decoded when it was proposed, received or loaded.
 		invariant.Check(err == nil, "quorum: a committed entry does not decode: %v", err)

@@ -83,7 +83,7 @@ func (r *Restorer) Start(h HardState) (*Machine, error) {
 	m := &Machine{
 		options: r.options, storage: r.storage, known: r.known, hard: h, leader: NoVoter,
 		leadership: Leadership{Leader: NoVoter, Epoch: h.Epoch},
-		end:        offsetOf(r.storage.last()) + 1,
+		end:        offsetOf(r.storage.last()) + 1, settling: model.NoOffset,
 	}
 	m.written = m.end
 	m.known[r.options.Self.raftID()] = r.options.Self

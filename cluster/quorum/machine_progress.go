@@ -1,0 +1,88 @@
+package quorum
+
+import (
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
+	"go.etcd.io/raft/v3/tracker"
+
+	"troupe/internal/model"
+)
+
+// Progress is how far a voter has come, as the leader knows it.
+type Progress struct {
+	Key VoterKey
+	// End is the offset after the last entry that is known to be on its disk; for the leader, of its own log.
+	End model.Offset
+	// Behind tells that it needs a checkpoint, since entries are gone that it lacks.
+	Behind bool
+}
+
+// Progress lists the voters in the order of the configuration; empty on a node that does not lead.
+func (m *Machine) Progress() []Progress {
+	if !m.leadership.Self {
+		return nil
+	}
+	found := make([]Progress, len(m.voters))
+	for i, k := range keysOf(m.voters) {
+		found[i] = Progress{Key: k}
+	}
+	m.node.WithProgress(func(id uint64, _ raft.ProgressType, p tracker.Progress) {
+		for i := range found {
+			switch {
+			case found[i].Key.raftID() != id:
+			case found[i].Key == m.options.Self:
+				found[i].End = m.end
+			default:
+				found[i].End, found[i].Behind = offsetOf(p.Match)+1, p.State == tracker.StateSnapshot
+			}
+		}
+	})
+	return found
+}
+
+// HandOver asks the voter that has come furthest to take the leadership over, and tells whether there is one. Proposals are
+// refused until it has, or until an election timeout has passed without it.
+func (m *Machine) HandOver() bool {
+	to, end := NoVoter, model.NoOffset
+	for _, p := range m.Progress() {
+		if p.Key != m.options.Self && p.End > end {
+			to, end = p.Key, p.End
+		}
+	}
+	if to == NoVoter {
+		return false
+	}
+	m.node.TransferLeader(to.raftID())
+	m.collect()
+	return true
+}
+
+// Self is this node's own key: without a directory where voters are named so.
+func (m *Machine) Self() VoterKey { return m.options.Self }
+
+// Alone tells whether this node is the only voter: it needs neither ticks nor links.
+func (m *Machine) Alone() bool { return len(m.voters) == 1 && keyOf(m.voters[0]) == m.options.Self }
+
+// Votes tells whether this node is a voter of the applied configuration.
+func (m *Machine) Votes() bool { return findVoter(m.voters, m.options.Self) >= 0 }
+
+// Settled tells whether everything that was committed before this machine began has come out of Committed: only then does
+// the absence of something mean that it is not there.
+//
+// It is so when an entry of the present leader's own epoch has come out, before which all that any earlier leader committed
+// stands; or all entries on this disk up to such a one, since this node has acted on nothing that was not on its disk.
+func (m *Machine) Settled() bool {
+	return m.settling != model.NoOffset && offsetOf(m.node.BasicStatus().Applied) >= m.settling
+}
+
+// hear takes from a leader's message what Settled goes by. An append tells how far the leader has committed, a heartbeat
+// no more than how far this node's log is known to agree.
+func (m *Machine) hear(message *raftpb.Message) {
+	commit := message.GetCommit()
+	if m.settling != model.NoOffset || message.GetType() == raftpb.MsgHeartbeat && commit != m.storage.last() {
+		return
+	}
+	if term, err := m.storage.Term(commit); err == nil && term == message.GetTerm() {
+		m.settling = offsetOf(commit)
+	}
+}
