@@ -22,6 +22,7 @@ import (
 	"troupe/actors/lag"
 	"troupe/actors/listener"
 	"troupe/actors/metadata"
+	"troupe/actors/peer"
 	"troupe/actors/replica"
 	"troupe/actors/trace"
 	"troupe/configs"
@@ -42,6 +43,8 @@ type Options struct {
 	// Dispatcher runs the actors step by step on the caller's goroutine, and the broker without sockets: the simulator hands
 	// requests to Node itself.
 	Dispatcher *kit.Deterministic
+	// Transport reaches other nodes; TCP when nil.
+	Transport peer.Transport
 }
 
 // Broker is one running node.
