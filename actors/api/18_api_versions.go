@@ -34,7 +34,7 @@ func handleAPIVersions(n *Node, r *Request) {
 		r.Reply(resp)
 		return
 	}
-	resp.ApiKeys = n.advertised(r.Client.Controller)
+	resp.ApiKeys = n.advertised(r.Client)
 	if r.Version >= 3 {
 		n.features(resp)
 	}
@@ -48,15 +48,12 @@ func apiKey(h *Handler) kmsg.ApiVersionsResponseApiKey {
 	return k
 }
 
-// advertised is made from the handlers, so that nothing is shown that is not answered.
-func (n *Node) advertised(controller bool) []kmsg.ApiVersionsResponseApiKey {
-	on := OnBroker
-	if controller {
-		on = OnController
-	}
+// advertised is made from the handlers, so that nothing is shown that is not answered. The private keys are not shown to
+// anybody: who knows them says hello.
+func (n *Node) advertised(c *Client) []kmsg.ApiVersionsResponseApiKey {
 	keys := make([]kmsg.ApiVersionsResponseApiKey, 0, len(n.APIs))
 	for _, h := range n.APIs {
-		if h.On&on != 0 {
+		if h.Key < firstPrivate && h.answers(c) {
 			keys = append(keys, apiKey(h))
 		}
 	}

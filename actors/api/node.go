@@ -11,6 +11,7 @@ import (
 	"troupe/actors/replica"
 	"troupe/cluster/image"
 	"troupe/codec/kerr"
+	"troupe/codec/private"
 	"troupe/configs"
 	"troupe/internal/clock"
 	"troupe/internal/model"
@@ -19,6 +20,7 @@ import (
 // Node is what handlers see of the broker. Its fields are set before the first connection and safe for concurrent use.
 type Node struct {
 	ID         model.BrokerID
+	Self       func() private.Identity // what this node says of itself to others
 	Config     *configs.Broker
 	Layers     func() configs.Layers // static configuration with the dynamic broker configs of the image over it
 	Images     ImageSource

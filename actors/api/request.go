@@ -8,16 +8,32 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/actors/trace"
+	"troupe/codec/private"
 )
 
-// Client is what is known of a connection. It is fixed when the connection opens, but for the software's name, which
-// ApiVersions brings.
+// Client is what is known of a connection. It is fixed when the connection opens, but for Peer.
 type Client struct {
 	Connection uint64 // unique in this process
 	Listener   string // its name, as in listeners=
 	Controller bool   // the listener is one of controller.listener.names
+	Nodes      bool   // other nodes come in there: it is a controllers' listener, or the one between brokers
 	Principal  string // "User:ANONYMOUS" without authentication
 	Host       string // the client's address
+	// Peer is the node at the other end, nil for a client. Hello sets it, on the connection's reader, before any request
+	// that comes after it.
+	Peer *private.Identity
+}
+
+// listener gives the kinds of the listener that the client came in on.
+func (c *Client) listener() Listeners {
+	on := OnBroker
+	if c.Controller {
+		on = OnController
+	}
+	if c.Nodes {
+		on |= OnNodes
+	}
+	return on
 }
 
 // Arrival is what the connection knows of a request.

@@ -12,7 +12,7 @@ import (
 // Stats counts what the broker's metrics tell of requests and topics (facts/metrics.csv). Its methods are safe for
 // concurrent use; those that a request passes through do not allocate.
 type Stats struct {
-	requests [keyMax]atomic.Pointer[RequestStats]
+	requests [slots]atomic.Pointer[RequestStats]
 
 	// topics is replaced whole when one comes or goes.
 	topics atomic.Pointer[map[string]*Traffic]
@@ -20,9 +20,6 @@ type Stats struct {
 	// rest counts for topics above TopicBudget and for those that are not here; former for deleted ones.
 	rest, former Traffic
 }
-
-// keyMax is above every API key.
-const keyMax = 128
 
 // TopicBudget is how many topics are counted apart: a client that creates topics without end costs the broker and its
 // Prometheus no series without end.

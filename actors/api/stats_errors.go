@@ -51,12 +51,13 @@ func (e *errorCounts) countReply(v *Served) {
 		return
 	}
 	value := reflect.ValueOf(r).Elem()
-	p := places[v.Handler.Key].Load()
+	place := &places[slotOf(v.Handler.Key)]
+	p := place.Load()
 	if p == nil || p.of != value.Type() {
 		p = placesOf(value.Type())
-		places[v.Handler.Key].Store(p)
+		place.Store(p)
 	}
-	e.walk(p, value, topCode(v.Handler.Key, v.Version))
+	e.walk(p, value, v.Handler.coded(v.Version))
 }
 
 // walk visits the places of a value; own tells whether its own code is in this version.
@@ -86,7 +87,7 @@ type codeList struct {
 }
 
 // places are found at the first reply of each API.
-var places [keyMax]atomic.Pointer[codePlaces]
+var places [slots]atomic.Pointer[codePlaces]
 
 func placesOf(t reflect.Type) *codePlaces {
 	p := &codePlaces{of: t, own: -1}
@@ -102,21 +103,4 @@ func placesOf(t reflect.Type) *codePlaces {
 		}
 	}
 	return p
-}
-
-// topCode tells whether a reply has its top-level code in a version: kmsg has a field for it in all of them.
-func topCode(key, version int16) bool {
-	switch key {
-	case 3: // Metadata
-		return version >= 13
-	case 9: // OffsetFetch
-		return version >= 2 && version <= 7
-	case 10: // FindCoordinator
-		return version <= 3
-	case 35: // DescribeLogDirs
-		return version >= 3
-	case 43: // ElectLeaders
-		return version >= 1
-	}
-	return true
 }

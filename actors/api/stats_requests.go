@@ -59,16 +59,17 @@ func (s *Stats) Observe(v *Served) {
 }
 
 func (s *Stats) of(key int16) *RequestStats {
-	r := s.requests[key].Load()
+	at := &s.requests[slotOf(key)]
+	r := at.Load()
 	if r == nil {
-		s.requests[key].CompareAndSwap(nil, &RequestStats{})
-		r = s.requests[key].Load()
+		at.CompareAndSwap(nil, &RequestStats{})
+		r = at.Load()
 	}
 	return r
 }
 
 // Requests gives the counters of an API, nil before its first request.
-func (s *Stats) Requests(key int16) *RequestStats { return s.requests[key].Load() }
+func (s *Stats) Requests(key int16) *RequestStats { return s.requests[slotOf(key)].Load() }
 
 // Stage gives the times of a stage, of as many requests as all, which is a reading of Times.
 func (r *RequestStats) Stage(s Stage, all *histogram.Counts) histogram.Counts {

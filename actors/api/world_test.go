@@ -190,7 +190,7 @@ func (s *slot) KeepBytes()            {}
 func (w *world) send(req kmsg.Request, version int16) *slot {
 	w.t.Helper()
 	req.SetVersion(version)
-	h, ok := Lookup(req.Key(), w.client.Controller)
+	h, ok := Lookup(req.Key(), w.client)
 	if !ok || !h.Supports(version) {
 		w.t.Fatalf("%s v%d is not answered here", kmsg.NameForKey(req.Key()), version)
 	}

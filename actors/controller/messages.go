@@ -7,6 +7,7 @@ import (
 
 	"troupe/cluster/controller"
 	"troupe/cluster/image"
+	"troupe/cluster/quorum"
 	"troupe/cluster/record"
 	"troupe/codec/kerr"
 )
@@ -15,11 +16,23 @@ import (
 // called once, on an actor's goroutine.
 type Request struct {
 	Body kmsg.Request
-	Done func(kmsg.Response)
+	// Local tells that another node sent it here, taking this one for the leader: it is not forwarded again.
+	Local bool
+	Done  func(kmsg.Response)
 }
 
 // MessageKind is part of kit.Message.
 func (*Request) MessageKind() string { return "controller.request" }
+
+// Raft brings messages of the quorum from another voter, in raft's encoding and the order in which they were sent. They may
+// lie in a frame, which is not used again.
+type Raft struct {
+	From     quorum.VoterKey
+	Messages [][]byte
+}
+
+// MessageKind is part of kit.Message.
+func (*Raft) MessageKind() string { return "controller.raft" }
 
 // Fail sends the client to look for the controller again.
 func (m *Request) Fail(error) { m.Done(controller.Refuse(m.Body, kerr.NotController)) }

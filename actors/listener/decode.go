@@ -9,6 +9,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/codec/frame"
+	"troupe/codec/private"
 )
 
 // apiVersionsKey is answered at any version: that is how a client finds out what this broker speaks (KIP-511).
@@ -17,7 +18,7 @@ const apiVersionsKey = 18
 // handlerOf finds who answers a request. What nobody answers closes the connection: a reply of an unknown form would
 // not be understood (measured, facts/README.md).
 func (c *conn) handlerOf(key, version int16) (*api.Handler, error) {
-	h, here := api.Lookup(key, c.client.Controller)
+	h, here := api.Lookup(key, c.client)
 	switch {
 	case h == nil || !here:
 		return nil, fmt.Errorf("request with API key %d, which this listener does not answer", key)
@@ -29,7 +30,7 @@ func (c *conn) handlerOf(key, version int16) (*api.Handler, error) {
 
 // decode makes the request of a frame. Unless the handler keeps the bytes, the chunk is let go here.
 func (c *conn) decode(p *pending, h *frame.RequestHeader, body []byte) (*api.Request, error) {
-	req := kmsg.RequestForKey(p.handler.Key)
+	req := newRequest(p.handler.Key)
 	clientID := string(h.ClientID)            // it lies in the chunk
 	unknown := !p.handler.Supports(p.version) // ApiVersions: the body's form is not known
 	if unknown {
@@ -54,6 +55,14 @@ func (c *conn) decode(p *pending, h *frame.RequestHeader, body []byte) (*api.Req
 		Client: c.client, Received: p.received, Cause: p.span.Context(), Slot: p,
 	})
 	return &p.request, nil
+}
+
+// newRequest makes the empty request of a key that has a handler.
+func newRequest(key int16) kmsg.Request {
+	if key >= frame.FirstPrivate {
+		return private.NewRequest(key)
+	}
+	return kmsg.RequestForKey(key)
 }
 
 // longestString is the longest that Kafka takes, in the compact form too, which could hold more: what is recorded of a
