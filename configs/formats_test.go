@@ -116,3 +116,23 @@ func FuzzYAML(f *testing.F) {
 		}
 	})
 }
+
+func TestWhatIsWrittenAsYAMLIsReadBack(t *testing.T) {
+	values := map[string]string{
+		"listeners": "PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9192", "controller.quorum.voters": "1@[::1]:1,2@b:2",
+		"broker.rack": "null", "compression.type": "~", "admin.address": "", "log.dirs": `/a b/c,C:\d`, "num.partitions": "010",
+		"controller.quorum.bootstrap.servers": "#1", "log.level": "'x': {", "metadata.log.dir": "é\"", "sasl.enabled.mechanisms": "A:",
+	}
+	got, err := parseYAML("a.yaml", YAML(values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range values {
+		if got[key].value != want {
+			t.Errorf("%s: wrote %q, read %q", key, want, got[key].value)
+		}
+	}
+	if len(got) != len(values) {
+		t.Errorf("wrote %d keys, read %d", len(values), len(got))
+	}
+}

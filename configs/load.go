@@ -14,6 +14,8 @@ import (
 // Options says what Load reads. Environment has the form of os.Environ, Set that of --set: key=value.
 type Options struct {
 	File        string // YAML (.yaml, .yml), else a server.properties; empty takes the embedded default
+	// Defaults hold where no source says otherwise. Where they are given there is no embedded default.
+	Defaults    map[string]string
 	Environment []string
 	Set         []string
 	DataDir     string // where the embedded default keeps data; empty takes the user's data directory
@@ -57,7 +59,7 @@ func Load(o Options) (*Loaded, error) {
 	if err := errors.Join(err, all.check()); err != nil {
 		return nil, err
 	}
-	out := &Loaded{Layers: Layers{Static: map[string]string{}, Hostname: o.Hostname}, Embedded: o.File == ""}
+	out := &Loaded{Layers: Layers{Static: map[string]string{}, Hostname: o.Hostname}, Embedded: o.embedded()}
 	for key, s := range all {
 		out.Layers.Static[key] = s.value
 	}
@@ -81,22 +83,37 @@ func Load(o Options) (*Loaded, error) {
 func (o Options) read() (settings, error) {
 	all := settings{}
 	var errs []error
-	for _, source := range []func() (settings, error){o.readFile, o.readEnvironment, o.readSet} {
+	for _, source := range []func() (settings, error){o.readDefaults, o.readFile, o.readEnvironment, o.readSet} {
 		found, err := source()
 		errs = append(errs, err)
 		maps.Copy(all, found)
 	}
-	if o.File == "" {
+	if o.embedded() {
 		errs = append(errs, all.addDataDir(o.DataDir))
 	}
 	all.alias("broker.id", "node.id")
 	return all, errors.Join(errs...)
 }
 
+// embedded tells whether nothing says what node this is to be.
+func (o Options) embedded() bool { return o.File == "" && o.Defaults == nil }
+
+// readDefaults gives the weakest source.
+func (o Options) readDefaults() (settings, error) {
+	if o.embedded() {
+		return embeddedDefault(), nil
+	}
+	found := settings{}
+	for key, value := range o.Defaults {
+		found[key] = setting{value: value, origin: "default of the command"}
+	}
+	return found, nil
+}
+
 // readFile goes by the file's name: YAML has two endings, and a server.properties may be called anything.
 func (o Options) readFile() (settings, error) {
 	if o.File == "" {
-		return embeddedDefault(), nil
+		return nil, nil
 	}
 	content, err := os.ReadFile(o.File)
 	if err != nil {

@@ -184,3 +184,18 @@ func TestDurationsThatNeverEndStayNeverEnding(t *testing.T) {
 		t.Errorf("resolved %+v", topic)
 	}
 }
+
+func TestDefaultsOfACommandHoldWhereNobodySaysOtherwise(t *testing.T) {
+	o := Options{
+		Defaults: map[string]string{"node.id": "4", "listeners": "PLAINTEXT://:9092", "num.partitions": "5", "log.dirs": "/d"},
+		File:     write(t, "a.yaml", "num.partitions: 6\n"),
+	}
+	got := load(t, o)
+	if got.Broker.NodeID != 4 || got.Broker.Topics.Partitions != 6 || got.Embedded {
+		t.Errorf("with a file: %+v", got.Broker)
+	}
+	o.File = ""
+	if got := load(t, o); got.Broker.Topics.Partitions != 5 || got.Broker.Admin.Address != "" || got.Embedded {
+		t.Errorf("without a file: %+v", got.Broker)
+	}
+}

@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -91,4 +95,20 @@ func (y yamlFile) value(key string, n *yaml.Node) error {
 	}
 	y.all[key] = setting{value: text, origin: y.at(n)}
 	return nil
+}
+
+// plainScalar is a text that YAML reads as it stands, whatever it makes of other texts.
+var plainScalar = regexp.MustCompile(`^[A-Za-z0-9/.][A-Za-z0-9/._:,@-]*$`)
+
+// YAML writes values by key in the form that a file of --config has.
+func YAML(values map[string]string) []byte {
+	var out bytes.Buffer
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		text := values[key]
+		if !plainScalar.MatchString(text) || strings.HasSuffix(text, ":") || strings.EqualFold(text, "null") {
+			text = strconv.Quote(text)
+		}
+		fmt.Fprintf(&out, "%s: %s\n", key, text)
+	}
+	return out.Bytes()
 }
