@@ -13,7 +13,7 @@ import (
 
 // Options says what Load reads. Environment has the form of os.Environ, Set that of --set: key=value.
 type Options struct {
-	File        string // YAML (.yaml, .yml), else a server.properties; empty takes the embedded default
+	File string // YAML (.yaml, .yml), else a server.properties; empty takes the embedded default
 	// Defaults hold where no source says otherwise. Where they are given there is no embedded default.
 	Defaults    map[string]string
 	Environment []string

@@ -34,6 +34,7 @@ import (
 	"troupe/cmd/troupe/client/topics"
 	"troupe/cmd/troupe/client/verifiableconsumer"
 	"troupe/cmd/troupe/client/verifiableproducer"
+	"troupe/cmd/troupe/localcluster"
 )
 
 func main() {
@@ -61,12 +62,19 @@ func commands(s option.Streams) []*cobra.Command {
 		deleterecords.Command(s),
 		logdirs.Command(s),
 		apiversions.Command(s),
-		cluster.Command(s),
+		clusterCommand(s),
 		features.Command(s),
 		dumplog.Command(s),
 		script.Install(s),
 		script.Stop(s),
 	}
+}
+
+// clusterCommand is kafka-cluster, which runs a cluster of this machine's own when it is asked for nodes.
+func clusterCommand(s option.Streams) *cobra.Command {
+	c := cluster.Command(s)
+	localcluster.Attach(c, s)
+	return c
 }
 
 // run executes one command line and gives its exit code: 1 after a failure, 128 + the signal after an interrupt.
@@ -93,8 +101,8 @@ func run(args []string, s option.Streams) int {
 	}
 	ctx, interrupted := interruptible()
 	executed, err := root.ExecuteContextC(ctx)
-	// A broker that a signal stopped in order did what it was told.
-	if caught := interrupted(); caught != 0 && executed.Name() != "start" {
+	// A broker or a cluster that a signal stopped in order did what it was told.
+	if caught := interrupted(); caught != 0 && executed.Name() != "start" && executed.Name() != "cluster" {
 		return 128 + int(caught)
 	}
 	return exitCode(err, s)

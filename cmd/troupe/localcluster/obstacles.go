@@ -1,0 +1,54 @@
+package localcluster
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+)
+
+// inTheWay lists everything that keeps the nodes from starting: a run before this one that is not over, and ports that
+// others have. All are named at once.
+func inTheWay(nodes []*node) []error {
+	var found []error
+	for _, n := range nodes {
+		var busy []string
+		for _, what := range []string{clientPort, controllerPort, adminPort} {
+			if taken(n.ports[what]) {
+				busy = append(busy, what)
+			}
+		}
+		// A number in a file proves nothing by itself: another process may have it by now.
+		pid, alive := n.recorded()
+		switch {
+		case len(busy) > 0 && alive:
+			found = append(found, fmt.Errorf("node %d runs already, as process %d (%s)", n.id, pid, n.file("pid")))
+		case len(busy) > 0:
+			for _, what := range busy {
+				found = append(found, fmt.Errorf("%s of node %d: %s is in use; expected a --port above which the ports are free", what, n.id, n.ports[what]))
+			}
+		}
+	}
+	return slices.Clip(found)
+}
+
+// taken tells whether nobody else can listen on an address.
+func taken(address string) bool {
+	socket, err := net.Listen("tcp", address)
+	if err != nil {
+		return true
+	}
+	return socket.Close() != nil
+}
+
+// recorded reads the file pid. One that is stale, or cannot be read, tells of no process.
+func (n *node) recorded() (pid int, alive bool) {
+	text, err := os.ReadFile(n.file("pid"))
+	if err != nil {
+		return 0, false
+	}
+	pid, err = strconv.Atoi(string(bytes.TrimSpace(text)))
+	return pid, err == nil && pid > 0 && running(pid)
+}
