@@ -15,6 +15,11 @@ import (
 type Deps struct {
 	Self model.BrokerID
 	Log  *slog.Logger
+	// Fetchers hears of Following and Unfollowed, Alterations of Alter.
+	Fetchers, Alterations kit.Ref
+	// Eligible tells who may be in an ISR; nil for nobody. LagMax is replica.lag.time.max.ms; 0 for no rounds.
+	Eligible Eligible
+	LagMax   time.Duration
 	// ProducerExpiry is producer.id.expiration.ms.
 	ProducerExpiry func() time.Duration
 	Journal        journal.Journal
@@ -52,11 +57,19 @@ type actor struct {
 	lastJob     bool      // the log's own end is under way
 	surveying   surveying
 	replacing   replacing
+	following   following
+	cut         *cut       // nil for none
+	isrTimer    *kit.Timer // of the leader of a replicated partition
+	grown       bool       // followers that wait for data must be told
 }
 
 func newActor(deps *Deps, kept *durable) kit.Behavior {
-	return &actor{deps: deps, kept: kept, machine: NewMachine(deps.Self)}
+	a := &actor{deps: deps, kept: kept}
+	a.machine = a.newMachine()
+	return a
 }
+
+func (a *actor) newMachine() *Machine { return NewMachine(a.deps.Self, a.deps.LagMax, a.deps.Eligible) }
 
 // Start brings the log up: a new one is there at once, an old one is opened on the bulk lane, and so is a new one of a
 // name that the checkpoints still know.
@@ -89,12 +102,14 @@ func (a *actor) Receive(ctx *kit.Context, m kit.Message) {
 		a.watch(m)
 	case *Unwatch:
 		a.kept.unwatch(m.Watcher, m.Key)
-	case *BecomeLeader:
-		a.becomeLeader(m)
-	case *Resign:
-		a.resign()
+	case *FollowerFetch:
+		a.followerFetched(ctx, m)
+	case *Fetched:
+		a.fetched(ctx, m)
+	case *BecomeLeader, *BecomeFollower, *Resign:
+		a.ordered(ctx, m)
 	case *Configure:
-		a.configure(m)
+		a.configure(ctx, m)
 	case *DeleteRecords:
 		a.deleteRecords(m)
 	case *DescribeProducers:
@@ -116,10 +131,20 @@ func (a *actor) Receive(ctx *kit.Context, m kit.Message) {
 		if !a.kept.ending.asked() {
 			a.open(ctx)
 		}
+	case *Altered:
+		a.altered(ctx, m)
+	case *Recheck:
+		a.recheck(ctx)
+	case *isrDue:
+		a.isrDue(ctx)
+	case *lowered:
+		a.lowered(ctx, m)
 	case *Close:
 		a.kept.ending.close = m
+		a.unfollow()
 	case *Delete:
 		a.kept.ending.delete = m
+		a.unfollow()
 		a.goOffline()
 	}
 }
@@ -129,18 +154,28 @@ func (a *actor) EndBatch(ctx *kit.Context) {
 	if len(a.appends) > 0 {
 		a.submitAppends(ctx)
 	}
+	a.stageCut(ctx)
 	a.awaitFlush(ctx)
 	a.stageReplacement(ctx)
 	if a.changed && a.log != nil {
 		a.publish()
 	}
 	a.answer()
-	if a.moved {
-		a.moved = false
-		a.kept.notify()
-	}
+	a.notify()
+	a.tellPosition(ctx)
 	a.armExpiry(ctx)
 	a.end(ctx)
+}
+
+// notify tells watchers at last.
+func (a *actor) notify() {
+	switch {
+	case a.moved:
+		a.kept.notify()
+	case a.grown:
+		a.kept.notifyFollowers()
+	}
+	a.moved, a.grown = false, false
 }
 
 // Crashed answers whoever waited: the instance is gone, and the log will be opened anew from its files.
@@ -166,6 +201,7 @@ func (a *actor) dismiss() {
 	a.stalled = nil
 	a.surveying.answer(ErrStarting)
 	a.replacing.answer(ErrStarting)
+	a.unfollow()
 	for _, log := range []*partitionlog.Log{a.log, a.former} {
 		if log != nil {
 			log.Abandon()
@@ -186,6 +222,8 @@ func (a *actor) publish() {
 	h.producers.Store(int64(a.log.ProducerCount()))
 	if old == nil || old.HighWatermark != v.HighWatermark || old.LogStart != v.LogStart || old.LastStable != v.LastStable {
 		a.moved = true
+	} else if old.LogEnd != v.LogEnd {
+		a.grown = true
 	}
 }
 
@@ -215,6 +253,7 @@ func (a *actor) apply(e Effects) {
 		a.changed = true
 	}
 	a.answers = append(a.answers, e.Answers...)
+	a.propose(e.Propose)
 }
 
 // armExpiry keeps one timer, for the earliest deadline. It is not taken back when the wait it was for is over: that

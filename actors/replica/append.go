@@ -124,7 +124,7 @@ func (a *actor) finished(ctx *kit.Context, m *finished) {
 	}
 	for i, job := range m.Jobs {
 		a.log.Done(job, m.Errs[i])
-		a.kindDone(job, m.Errs[i])
+		a.kindDone(ctx, job, m.Errs[i])
 	}
 	a.changed = true
 	if a.lastJob {
@@ -134,20 +134,29 @@ func (a *actor) finished(ctx *kit.Context, m *finished) {
 		a.giveUpLog(ctx, err)
 		return
 	}
-	for _, job := range a.log.Background(ctx.Now().UnixMilli()) {
-		a.run(ctx, job)
+	now := ctx.Now()
+	if a.cut == nil { // else it waits for all that is under way
+		for _, job := range a.log.Background(now.UnixMilli()) {
+			a.run(ctx, job)
+		}
+		a.flushByPolicy(ctx)
 	}
-	a.flushByPolicy(ctx)
-	a.apply(a.machine.Written(a.writtenEnd()))
+	if _, leading := a.machine.Leading(); leading {
+		a.apply(a.machine.Written(a.writtenEnd(), now))
+	}
+	a.followMarks()
 }
 
 // kindDone is silent about a full disk and a fenced directory: the broker says each once for all of its logs.
-func (a *actor) kindDone(job *partitionlog.Job, err error) {
+func (a *actor) kindDone(ctx *kit.Context, job *partitionlog.Job, err error) {
 	if err != nil && !errors.Is(err, disk.ErrFenced) && !partitionlog.Passes(err) {
 		a.deps.Log.Error("disk work failed", "partition", a.kept.handle.TP.String(), "err", err)
 	}
 	if job == a.flushJob {
 		a.flushJob = nil
+	}
+	if c := a.cut; c != nil && c.job == job && err == nil {
+		a.cutDone(ctx)
 	}
 	if e := job.Expired(); err == nil && e.Segments > 0 {
 		a.deps.Journal.Tell(&journal.Event{

@@ -130,7 +130,7 @@ func TestEachWaitForTheISREndsAtItsOwnDeadline(t *testing.T) {
 }
 
 func TestAnAnswerThatComesBeforeTheWriteEndsKeepsTheBytes(t *testing.T) {
-	m := NewMachine(1)
+	m := newMachine()
 	lead(0, 1, 0, 0, 1, 2)(m)
 	await(1, 1, true)(m)
 	await(2, 2, true)(m)

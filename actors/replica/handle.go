@@ -18,6 +18,8 @@ type Status struct {
 	Leader      bool
 	LeaderEpoch model.LeaderEpoch
 	Online      bool // false while the log is opened or after its disk failed
+	// Replicas are those that the last order named: nobody else is given what is not committed.
+	Replicas []model.BrokerID
 }
 
 // Handle outlives the actor's restarts and is what other goroutines hold. All its fields are safe for concurrent use.

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -13,7 +14,6 @@ import (
 	"troupe/codec/kerr"
 	"troupe/internal/model"
 	"troupe/partitionlog"
-	"troupe/partitionlog/checkpoint"
 )
 
 func logDir(h *Handle) string { return filepath.Join(h.Dir.Path, h.TP.String()) }
@@ -25,7 +25,7 @@ func (a *actor) open(ctx *kit.Context) {
 	res := &opened{incarnation: ctx.Incarnation()}
 	params := partitionlog.OpenParams{
 		RecoveryPoint: a.kept.recoveryPoint, HighWatermark: a.kept.highWatermark, LogStart: a.kept.logStart,
-		Clean: a.kept.clean, Kept: a.kept.kept, TopicID: h.TopicID,
+		Clean: a.kept.clean, Kept: a.kept.kept, Cleaned: a.kept.cleaned, TopicID: h.TopicID,
 	}
 	a.kept.clean, a.kept.kept = false, false // a second opening finds what was written since, or failed to be
 	renewed := a.kept.renewed
@@ -34,12 +34,16 @@ func (a *actor) open(ctx *kit.Context) {
 	task := &disk.Task{
 		Name: "open " + h.TP.String(),
 		Do: func() (err error) {
-			res.aside, err = setForeignAside(h)
-			if err == nil && (res.aside != "" || renewed) {
+			if renewed {
 				err = h.Dir.Checkpoints.Forget(h.TP)
 			}
 			if err == nil {
 				res.log, res.recovery, err = partitionlog.Open(h.Dir.Env, logDir(h), h.TP, cfg.Log, params)
+			}
+			if foreign := (*partitionlog.ForeignError)(nil); errors.As(err, &foreign) {
+				if res.aside, err = setAside(h, foreign.Found); err == nil {
+					res.log, res.recovery, err = partitionlog.Open(h.Dir.Env, logDir(h), h.TP, cfg.Log, params)
+				}
 			}
 			if err == nil {
 				err = settle(h, res.log, cfg.FlushMessages)
@@ -74,19 +78,18 @@ func settle(h *Handle, log *partitionlog.Log, flushMessages int64) error {
 	return err
 }
 
-// setForeignAside renames a directory that belongs to an earlier topic of the name, whose deletion a crash cut short, and
-// gives its new name; "" when there was none.
-func setForeignAside(h *Handle) (aside string, err error) {
+// setAside renames a directory that belongs to an earlier topic of the name, whose deletion a crash cut short, gives its new
+// name, and has the checkpoints forget it.
+func setAside(h *Handle, id model.TopicID) (aside string, err error) {
 	fsys, dir := h.Dir.Env.FS, logDir(h)
-	id, err := checkpoint.ReadTopicID(fsys, filepath.Join(dir, checkpoint.PartitionMetadata))
-	if err != nil || id.IsZero() || id == h.TopicID {
-		return "", nil // what else is wrong is found when the log is opened
-	}
 	stray := fmt.Sprintf("%s.%s-stray", dir, id.Hex())
 	if err := fsys.Rename(dir, stray); err != nil {
 		return "", err
 	}
-	return stray, fsys.SyncDir(filepath.Dir(dir))
+	if err := fsys.SyncDir(filepath.Dir(dir)); err != nil {
+		return stray, err
+	}
+	return stray, h.Dir.Checkpoints.Forget(h.TP)
 }
 
 // passing waits for its turn in a lane and then goes on to the next one, whatever became of the lane.
@@ -151,11 +154,7 @@ func (a *actor) adopt(ctx *kit.Context, log *partitionlog.Log) {
 	for _, job := range log.Background(ctx.Now().UnixMilli()) {
 		a.run(ctx, job)
 	}
-	if a.kept.lead != nil && !a.kept.ending.asked() {
-		a.takeLead(a.kept.lead)
-	} else {
-		a.kept.handle.status.Store(&Status{LeaderEpoch: a.kept.handle.Status().LeaderEpoch, Online: !a.kept.ending.asked()})
-	}
+	a.takeRole(ctx)
 	a.flushByPolicy(ctx)
 	if a.former != nil {
 		a.publish() // readers go on from the new files
@@ -175,9 +174,10 @@ func (a *actor) giveUpLog(ctx *kit.Context, err error) {
 	for _, w := range a.machine.Resign().Answers {
 		a.answers = append(a.answers, w.failed(kerr.KafkaStorageError))
 	}
+	a.unfollow()
 	a.former, a.log, a.flushJob = a.log, nil, nil
-	a.appends = nil
-	a.machine = NewMachine(a.deps.Self)
+	a.appends, a.cut = nil, nil
+	a.machine = a.newMachine()
 	switch {
 	case h.Dir.Err() != nil:
 		a.goOffline()
@@ -215,42 +215,66 @@ func (a *actor) failStalled(code kerr.Code) {
 	a.stalled = nil
 }
 
-// becomeLeader keeps the order for restarts and follows it as soon as the log is open.
-func (a *actor) becomeLeader(m *BecomeLeader) {
-	if a.kept.lead != nil && m.LeaderEpoch < a.kept.lead.LeaderEpoch {
+// ordered keeps the order for restarts and follows it as soon as the log is there.
+func (a *actor) ordered(ctx *kit.Context, m kit.Message) {
+	a.kept.role = a.kept.role.ordered(m)
+	if a.log == nil {
+		if old := a.kept.handle.Status(); a.kept.role.lead == nil { // what it led is read from the former log no more
+			a.kept.handle.status.Store(&Status{LeaderEpoch: max(old.LeaderEpoch, a.kept.role.epoch()), Online: old.Online})
+			a.moved = true
+		}
 		return
 	}
-	a.kept.lead = m
-	if a.log != nil {
-		a.takeLead(m)
+	if a.cut != nil && a.kept.role.follow != a.following.order {
+		a.unfollow() // of what the leader until now has sent nothing more is taken
 	}
+	a.takeRole(ctx)
+}
+
+// takeRole is what the last order says. A log that is being cut takes its role when it is whole again.
+func (a *actor) takeRole(ctx *kit.Context) {
+	switch r := a.kept.role; {
+	case a.cut != nil:
+		a.stepDown()
+	case a.kept.ending.asked():
+		a.kept.handle.status.Store(&Status{LeaderEpoch: a.kept.handle.Status().LeaderEpoch})
+	case r.lead != nil:
+		a.takeLead(ctx, r.lead)
+	case r.follow != nil:
+		a.takeFollow(r.follow)
+	default:
+		a.resign()
+	}
+	a.armISR(ctx)
 }
 
 // takeLead begins the leadership with the log as it is written now. The high watermark begins at what this replica knew,
 // not at the log's end: what lies between is committed when the ISR has it (facts/replication.md 3).
-func (a *actor) takeLead(m *BecomeLeader) {
+func (a *actor) takeLead(ctx *kit.Context, m *BecomeLeader) {
 	h := a.kept.handle
+	a.unfollow()
 	a.log.AssignEpoch(m.LeaderEpoch)
-	a.apply(a.machine.Lead(m, h.Config().MinISR, a.writtenEnd(), a.log.HighWatermark()))
-	h.status.Store(&Status{Leader: true, LeaderEpoch: m.LeaderEpoch, Online: true})
+	log := Log{End: a.writtenEnd(), Staged: a.log.StagedEnd(), HighWatermark: a.log.HighWatermark()}
+	a.apply(a.machine.Lead(m, h.Config().MinISR, log, ctx.Now()))
+	h.status.Store(&Status{Leader: true, LeaderEpoch: m.LeaderEpoch, Online: true, Replicas: m.Replicas})
 	a.changed, a.moved = true, true
 }
 
-// resign follows an order that leaves the partition without this leader: producers and consumers look for another.
+// resign follows an order that leaves the partition without a leader: producers and consumers look for another.
 func (a *actor) resign() {
-	a.kept.lead = nil
-	a.answers = append(a.answers, a.machine.Resign().Answers...)
+	a.unfollow()
+	a.stepDown()
 	old := a.kept.handle.Status()
-	a.kept.handle.status.Store(&Status{LeaderEpoch: old.LeaderEpoch, Online: old.Online})
+	a.kept.handle.status.Store(&Status{LeaderEpoch: old.LeaderEpoch, Online: true, Replicas: old.Replicas})
 	a.moved = true
 }
 
 // configure acts on the next append: batches that are on their way were admitted under the old settings.
-func (a *actor) configure(m *Configure) {
+func (a *actor) configure(ctx *kit.Context, m *Configure) {
 	a.kept.handle.config.Store(m.Config)
 	if a.log != nil {
 		a.log.SetConfig(m.Config.Log)
-		a.apply(a.machine.SetMinISR(m.Config.MinISR))
+		a.apply(a.machine.SetMinISR(m.Config.MinISR, ctx.Now()))
 	}
 }
 
@@ -259,7 +283,7 @@ func (a *actor) configure(m *Configure) {
 func (a *actor) watch(m *Watch) {
 	a.kept.watchFor(m)
 	v := a.kept.handle.View()
-	if v == nil || v.HighWatermark != m.Seen || !a.kept.handle.Status().Online {
+	if v == nil || !m.ToEnd && v.HighWatermark != m.Seen || m.ToEnd && v.LogEnd != m.Seen || !a.kept.handle.Status().Online {
 		// It moved while the message was on its way. The call comes after what this batch publishes.
 		a.moved = true
 	}

@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"slices"
 	"time"
 
 	"troupe/codec/kerr"
@@ -9,27 +8,33 @@ import (
 	"troupe/internal/model"
 )
 
-// Machine decides for one leading replica: whether an append is taken, where the high watermark stands, and which
-// producers may be answered. The log's offsets come in as events; nothing here touches the log.
+// Machine decides for one leading replica: whether an append is taken, where the high watermark stands, which producers
+// may be answered, and who is in sync. The log's offsets come in as events; nothing here touches the log.
 //
-// Invariants, kept by the methods below and relied on by every reader:
+// Invariants, kept by the methods here and relied on by every reader:
 //
 //  1. While one replica leads, its high watermark never moves back.
-//  2. The high watermark is at most the log end offset of each ISR member, the leader's own end counting only what its
-//     flush policy calls written.
+//  2. The high watermark is at most the log end offset of each member of the maximal ISR, the leader's own end counting
+//     only what its flush policy calls written.
 //  3. It does not move while the ISR is smaller than the effective min.insync.replicas (KIP-966).
 //  4. Each wait is answered once: acks=1 when the log end offset has reached it, acks=all when the high watermark has.
+//  5. One proposal of another ISR is open at a time. Until it is known to be refused or replaced it may be committed:
+//     who it adds counts at once, who it drops counts until it is committed (maximal).
 type Machine struct {
 	self           model.BrokerID
+	lagMax         time.Duration // replica.lag.time.max.ms
+	eligible       Eligible
 	leading        bool
 	leaderEpoch    model.LeaderEpoch
 	partitionEpoch model.PartitionEpoch
-	isr            []model.BrokerID
+	isr            []model.BrokerID // committed by the controller
 	replicas       []model.BrokerID
 	minISR         int
-	followers      map[model.BrokerID]model.Offset // log end offsets, as fetched
+	followers      []follower // the replicas but this one
+	proposed       *proposal  // nil when none is open
 
 	logEnd        model.Offset // written by the leader, by its flush policy
+	epochStart    model.Offset // of the leader epoch
 	highWatermark model.Offset
 
 	written   waitQueue // acks=1, by log end offset
@@ -53,31 +58,54 @@ type Effects struct {
 	HighWatermark model.Offset
 	// Answers are given to their sinks. They are good until the next event.
 	Answers []Wait
+	// Propose asks the controller for another ISR; its answer comes back as Altered.
+	Propose *Proposal
 }
+
+// Eligible tells, by the metadata that this broker has applied, whether a broker may be in an ISR: it is registered with that
+// epoch (-1: with any), and neither fenced nor stopping.
+type Eligible func(id model.BrokerID, epoch model.BrokerEpoch) bool
 
 // NewMachine starts as a replica that leads nothing.
-func NewMachine(self model.BrokerID) *Machine {
-	return &Machine{self: self, leaderEpoch: model.NoLeaderEpoch, followers: map[model.BrokerID]model.Offset{}}
+func NewMachine(self model.BrokerID, lagMax time.Duration, eligible Eligible) *Machine {
+	if eligible == nil {
+		eligible = func(model.BrokerID, model.BrokerEpoch) bool { return false }
+	}
+	return &Machine{self: self, lagMax: lagMax, eligible: eligible, leaderEpoch: model.NoLeaderEpoch}
 }
 
-// Lead takes over at an epoch with the log as it stands. A repeated or older epoch changes only the ISR.
-func (m *Machine) Lead(b *BecomeLeader, minISR int, logEnd, highWatermark model.Offset) Effects {
-	if b.LeaderEpoch < m.leaderEpoch {
+// Log is where the log of a replica that begins to lead stands.
+type Log struct {
+	End           model.Offset // written, by the flush policy
+	Staged        model.Offset // where the leader's epoch begins: at the end of what is written or on its way
+	HighWatermark model.Offset
+}
+
+// Lead takes over at an epoch with the log as it stands. The same epoch again brings an ISR or replicas that the controller
+// has committed since; an order that is older than what is known changes nothing.
+func (m *Machine) Lead(b *BecomeLeader, minISR int, log Log, now time.Time) Effects {
+	if b.LeaderEpoch < m.leaderEpoch || b.LeaderEpoch == m.leaderEpoch && m.leading && b.PartitionEpoch < m.partitionEpoch {
 		return Effects{HighWatermark: model.NoOffset}
 	}
 	if !m.leading || b.LeaderEpoch > m.leaderEpoch {
-		m.leading, m.leaderEpoch = true, b.LeaderEpoch
-		m.logEnd, m.highWatermark = logEnd, highWatermark
-		clear(m.followers)
+		m.leading, m.leaderEpoch, m.partitionEpoch = true, b.LeaderEpoch, b.PartitionEpoch
+		m.logEnd, m.epochStart, m.highWatermark = log.End, log.Staged, log.HighWatermark
+		m.followers, m.proposed = nil, nil
 	}
-	m.partitionEpoch = b.PartitionEpoch
-	m.isr, m.replicas, m.minISR = slices.Clone(b.ISR), slices.Clone(b.Replicas), minISR
-	return m.advance()
+	if b.PartitionEpoch > m.partitionEpoch {
+		m.proposed = nil // committed, or overtaken by this
+	}
+	m.partitionEpoch, m.minISR = b.PartitionEpoch, minISR
+	m.isr, m.replicas = b.ISR, b.Replicas
+	m.assign(now)
+	e := m.advance(now)
+	e.Propose = m.propose(now, nil)
+	return e
 }
 
 // Resign ends the leadership: every waiting producer is sent to look for the new leader.
 func (m *Machine) Resign() Effects {
-	m.leading = false
+	m.leading, m.proposed = false, nil
 	e := Effects{HighWatermark: model.NoOffset}
 	for _, q := range []*waitQueue{&m.written, &m.committed} {
 		for _, w := range q.takeAll() {
@@ -88,13 +116,16 @@ func (m *Machine) Resign() Effects {
 }
 
 // SetMinISR follows a change of min.insync.replicas.
-func (m *Machine) SetMinISR(n int) Effects {
+func (m *Machine) SetMinISR(n int, now time.Time) Effects {
 	m.minISR = n
-	return m.advance()
+	return m.advance(now)
 }
 
 // Leading tells the epoch that this replica leads at.
 func (m *Machine) Leading() (model.LeaderEpoch, bool) { return m.leaderEpoch, m.leading }
+
+// Replicated tells that this replica leads others.
+func (m *Machine) Replicated() bool { return m.leading && len(m.followers) > 0 }
 
 // HighWatermark is the offset before which all records are committed.
 func (m *Machine) HighWatermark() model.Offset { return m.highWatermark }
@@ -122,10 +153,13 @@ func (m *Machine) Await(w Wait, allAcks bool) Effects {
 }
 
 // Written tells how far the leader's own log is written, by its flush policy.
-func (m *Machine) Written(end model.Offset) Effects {
-	invariant.Check(end >= m.logEnd, "log end offset moved back from %d to %d", m.logEnd, end)
+func (m *Machine) Written(end model.Offset, now time.Time) Effects {
+	if end < m.logEnd { // asked here, since the arguments below allocate
+		invariant.Check(false, "log end offset moved back from %d to %d", m.logEnd, end)
+	}
+	m.overtake(end, now)
 	m.logEnd = end
-	return m.advance()
+	return m.advance(now)
 }
 
 // Expire answers the appends whose wait for the high watermark took too long; their records stay in the log.
@@ -142,17 +176,11 @@ func (m *Machine) NextDeadline() (time.Time, bool) { return m.committed.nextDead
 
 func (m *Machine) effectiveMinISR() int { return min(m.minISR, max(1, len(m.replicas))) }
 
-// advance moves the high watermark as far as the ISR allows and releases what that satisfies.
-func (m *Machine) advance() Effects {
+// advance moves the high watermark as far as the followers allow and releases what that satisfies.
+func (m *Machine) advance(now time.Time) Effects {
 	moved := model.NoOffset
 	if m.leading && len(m.isr) >= m.effectiveMinISR() {
-		low := m.logEnd
-		for _, id := range m.isr {
-			if id != m.self {
-				low = min(low, m.followers[id])
-			}
-		}
-		if low > m.highWatermark {
+		if low := m.lowest(now); low > m.highWatermark {
 			m.highWatermark, moved = low, low
 		}
 	}
@@ -161,8 +189,8 @@ func (m *Machine) advance() Effects {
 	return e
 }
 
-// release gives the waits that are over. Their records are committed, but where the ISR has shrunk below the minimum since
-// they were staged the producer is told so (facts/replication.md 4). The slice is used again by the next call.
+// release gives the waits that are over. Their records are committed, but where the ISR, at its largest, has shrunk below the
+// minimum since they were staged the producer is told so (facts/replication.md 4). The slice is used again by the next call.
 func (m *Machine) release() Effects {
 	clear(m.released)
 	e := Effects{HighWatermark: model.NoOffset, Answers: m.released[:0]}
@@ -170,7 +198,7 @@ func (m *Machine) release() Effects {
 	from := len(e.Answers)
 	e.Answers = m.committed.takeUpTo(m.highWatermark, e.Answers)
 	m.released = e.Answers
-	if len(m.isr) < m.effectiveMinISR() {
+	if len(m.maximal()) < m.effectiveMinISR() {
 		for i := from; i < len(e.Answers); i++ {
 			e.Answers[i] = e.Answers[i].failed(kerr.NotEnoughReplicasAfterAppend)
 		}

@@ -25,9 +25,12 @@ var start = time.Unix(1000, 0)
 
 func lead(epoch model.LeaderEpoch, minISR int, end, watermark model.Offset, isr ...model.BrokerID) func(*Machine) Effects {
 	return func(m *Machine) Effects {
-		return m.Lead(&BecomeLeader{LeaderEpoch: epoch, ISR: isr, Replicas: []model.BrokerID{1, 2, 3}}, minISR, end, watermark)
+		return m.Lead(&BecomeLeader{LeaderEpoch: epoch, ISR: isr, Replicas: []model.BrokerID{1, 2, 3}}, minISR, Log{end, end, watermark}, start)
 	}
 }
+
+// newMachine is broker 1's; nobody else may join an ISR.
+func newMachine() *Machine { return NewMachine(1, 30*time.Second, nil) }
 
 func await(index int, next model.Offset, all bool) func(*Machine) Effects {
 	return func(m *Machine) Effects {
@@ -36,7 +39,7 @@ func await(index int, next model.Offset, all bool) func(*Machine) Effects {
 }
 
 func written(end model.Offset) func(*Machine) Effects {
-	return func(m *Machine) Effects { return m.Written(end) }
+	return func(m *Machine) Effects { return m.Written(end, start) }
 }
 
 func TestLeaderScenarios(t *testing.T) {
@@ -99,9 +102,19 @@ func TestLeaderScenarios(t *testing.T) {
 			{written(12), none, nil},
 			{lead(5, 1, 10, 10, 1), 12, []answer{{1, kerr.None}}},
 		},
+		"an append that is committed while the ISR is below the minimum is said to be so": {
+			{lead(5, 1, 10, 10, 1, 2), none, nil},
+			{await(1, 12, true), none, nil},
+			{written(12), none, nil},
+			{func(m *Machine) Effects {
+				return m.FollowerFetched(&FollowerFetch{Replica: 2, Epoch: -1, LeaderEpoch: 5, Offset: 12}, start)
+			}, 12, []answer{{1, kerr.None}}},
+			{func(m *Machine) Effects { return m.SetMinISR(3, start) }, none, nil},
+			{await(2, 12, true), none, []answer{{2, kerr.NotEnoughReplicasAfterAppend}}},
+		},
 	} {
 		t.Run(title, func(t *testing.T) {
-			m := NewMachine(1)
+			m := newMachine()
 			for i, s := range steps {
 				e := s.do(m)
 				var got []answer
@@ -117,7 +130,7 @@ func TestLeaderScenarios(t *testing.T) {
 }
 
 func TestAdmission(t *testing.T) {
-	m := NewMachine(1)
+	m := newMachine()
 	if got := m.Admit(false); got != kerr.NotLeaderOrFollower {
 		t.Errorf("a replica that does not lead admits: %v", got)
 	}

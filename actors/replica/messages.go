@@ -51,11 +51,13 @@ type AppendResult struct {
 	Refused bool
 }
 
-// Watch asks to be told when committed data appears beyond what the watcher has seen.
+// Watch asks to be told when committed data appears beyond what the watcher has seen, or, for a follower, any data.
 type Watch struct {
 	Watcher Watcher
 	Key     uint32 // the watcher's name for this partition
 	Seen    model.Offset
+	// ToEnd says that Seen is a log end, and the calls come when that moves too.
+	ToEnd bool
 	// Once removes the watch after the first call.
 	Once bool
 }
@@ -80,7 +82,7 @@ type BecomeLeader struct {
 	Replicas       []model.BrokerID
 }
 
-// Resign ends the replica's leadership without another leader being known here.
+// Resign ends the replica's role without a leader being known here.
 type Resign struct{}
 
 // Configure replaces the topic's configuration.

@@ -12,11 +12,13 @@ import (
 // is there, whose log may still be opening.
 type Host struct {
 	Handle *Handle
+	// Lead or Follow is the replica's first role; neither where the partition has no leader.
 	Lead   *BecomeLeader
+	Follow *BecomeFollower
 	// Fresh says that this broker never had the partition: there is nothing to open.
 	Fresh bool
 	// The checkpoints of the directory, for a log that was there.
-	RecoveryPoint, LogStart, HighWatermark model.Offset
+	RecoveryPoint, LogStart, HighWatermark, Cleaned model.Offset
 	// Clean and Kept say how the log was left (partitionlog.OpenParams).
 	Clean, Kept bool
 	// Opened is told when the log was opened, or could not be; nil for a fresh one. It only signals.
@@ -27,8 +29,11 @@ type Host struct {
 // Order passes a message on to a replica, or keeps in mind what it says for one that is not running yet.
 type Order struct {
 	Handle  *Handle
-	Message kit.Message // BecomeLeader, Resign or Configure
+	Message kit.Message // BecomeLeader, BecomeFollower, Resign or Configure
 }
+
+// RecheckAll asks a shard to have its leaders judge anew who is in sync.
+type RecheckAll struct{}
 
 // Drop asks a shard to delete a replica and its files.
 type Drop struct {
@@ -68,6 +73,7 @@ type (
 
 func (*Host) MessageKind() string        { return "shard.host" }
 func (*Order) MessageKind() string       { return "shard.order" }
+func (*RecheckAll) MessageKind() string  { return "shard.recheck-all" }
 func (*Drop) MessageKind() string        { return "shard.drop" }
 func (*CloseAll) MessageKind() string    { return "shard.close-all" }
 func (*maintainDue) MessageKind() string { return "shard.maintain-due" }

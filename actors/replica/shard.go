@@ -2,6 +2,8 @@ package replica
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"troupe/actors/disk"
@@ -37,6 +39,11 @@ type hosted struct {
 	next     *Host
 	gone     bool // the actor has ended
 	clearing bool // its files still stand in the way
+}
+
+// inOrder lists the replicas in one order, so that a run can be repeated.
+func (r *roster) inOrder() []*hosted {
+	return slices.SortedFunc(maps.Values(r.hosted), func(a, b *hosted) int { return a.kept.handle.TP.Compare(b.kept.handle.TP) })
 }
 
 // NewShard makes a shard that is the same in all its incarnations.
@@ -88,6 +95,10 @@ func (s *shard) Receive(ctx *kit.Context, m kit.Message) {
 		s.gaveUp(m)
 	case *maintainDue:
 		s.maintain(ctx, m)
+	case *RecheckAll:
+		for _, h := range s.roster.inOrder() {
+			ctx.Send(h.ref, &Recheck{})
+		}
 	case *CloseAll:
 		s.closeAll(ctx, m)
 	case *closed:
@@ -115,8 +126,8 @@ func (s *shard) host(ctx *kit.Context, m *Host) {
 	switch h := s.roster.hosted[tp]; {
 	case h == nil:
 		h = &hosted{kept: &durable{
-			handle: m.Handle, lead: m.Lead, fresh: m.Fresh, recoveryPoint: m.RecoveryPoint, logStart: m.LogStart,
-			highWatermark: m.HighWatermark, clean: m.Clean, kept: m.Kept, opened: m.Opened,
+			handle: m.Handle, role: role{m.Lead, m.Follow}, fresh: m.Fresh, recoveryPoint: m.RecoveryPoint, logStart: m.LogStart,
+			highWatermark: m.HighWatermark, cleaned: m.Cleaned, clean: m.Clean, kept: m.Kept, opened: m.Opened,
 		}}
 		s.roster.hosted[tp] = h
 		if m.Fresh { // its view is there before anybody hears of the topic
@@ -151,14 +162,12 @@ func (s *shard) order(ctx *kit.Context, m *Order) {
 	case h.kept.handle == m.Handle:
 		ctx.Send(h.ref, m.Message)
 	case h.next != nil && h.next.Handle == m.Handle:
-		switch order := m.Message.(type) {
-		case *BecomeLeader:
-			h.next.Lead = order
-		case *Resign:
-			h.next.Lead = nil
-		case *Configure:
+		if order, ok := m.Message.(*Configure); ok {
 			m.Handle.config.Store(order.Config)
+			return
 		}
+		next := role{h.next.Lead, h.next.Follow}.ordered(m.Message)
+		h.next.Lead, h.next.Follow = next.lead, next.follow
 	}
 }
 

@@ -1,0 +1,52 @@
+package replica
+
+import (
+	"time"
+
+	"troupe/actors/kit"
+)
+
+// followerFetched passes on what a follower has.
+func (a *actor) followerFetched(ctx *kit.Context, m *FollowerFetch) {
+	a.apply(a.machine.FollowerFetched(m, ctx.Now()))
+}
+
+// recheck judges anew who is in sync.
+func (a *actor) recheck(ctx *kit.Context) {
+	if a.log != nil && a.machine.Replicated() {
+		a.apply(a.machine.Tick(ctx.Now()))
+	}
+}
+
+func (a *actor) isrDue(ctx *kit.Context) {
+	a.isrTimer = nil
+	a.recheck(ctx)
+	a.armISR(ctx)
+}
+
+// armISR keeps the round of the leader of a replicated partition; one that is alone has no timer.
+func (a *actor) armISR(ctx *kit.Context) {
+	switch {
+	case !a.machine.Replicated() || a.deps.LagMax <= 0:
+		if a.isrTimer != nil {
+			a.isrTimer.Stop()
+			a.isrTimer = nil
+		}
+	case a.isrTimer == nil:
+		a.isrTimer = ctx.After(max(a.deps.LagMax/2, time.Millisecond), &isrDue{})
+	}
+}
+
+// altered takes the controller's answer.
+func (a *actor) altered(ctx *kit.Context, m *Altered) {
+	if a.log != nil {
+		a.apply(a.machine.Altered(m, ctx.Now()))
+	}
+}
+
+// propose has the controller asked. An answer that is lost is asked for again by the next round.
+func (a *actor) propose(p *Proposal) {
+	if p != nil && !a.deps.Alterations.IsZero() {
+		a.deps.Alterations.Send(&Alter{a.kept.handle, *p})
+	}
+}
