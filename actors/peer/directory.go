@@ -11,7 +11,13 @@ import (
 // Directory finds the actor of a node. It is for any goroutine; only the `peers` actor changes it.
 type Directory struct {
 	// nodes is replaced whole when a node comes or goes.
-	nodes atomic.Pointer[map[model.BrokerID]kit.Ref]
+	nodes atomic.Pointer[map[model.BrokerID]entry]
+}
+
+// entry is what the others of this process see of a node.
+type entry struct {
+	ref    kit.Ref
+	counts *[linkCount]counters
 }
 
 // NewDirectory knows nobody yet.
@@ -22,11 +28,25 @@ func (d *Directory) Send(id model.BrokerID, c *Call) { d.SendCaused(trace.Contex
 
 // SendCaused is Send within a trace, which goes on at the other node if the request's version is flexible.
 func (d *Directory) SendCaused(cause trace.Context, id model.BrokerID, c *Call) {
-	if nodes := d.nodes.Load(); nodes != nil {
-		if ref, ok := (*nodes)[id]; ok {
-			ref.SendCaused(cause, c)
-			return
-		}
+	if e, ok := d.entries()[id]; ok {
+		e.ref.SendCaused(cause, c)
+		return
 	}
 	c.Fail(ErrUnknown)
+}
+
+// Met says that a node has introduced itself on a connection that it made: it can be reached again, which its actor would
+// find out only at its next attempt.
+func (d *Directory) Met(id model.BrokerID) {
+	if e, ok := d.entries()[id]; ok {
+		e.ref.Send(&met{})
+	}
+}
+
+// entries is not to be changed.
+func (d *Directory) entries() map[model.BrokerID]entry {
+	if p := d.nodes.Load(); p != nil {
+		return *p
+	}
+	return nil
 }

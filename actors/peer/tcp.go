@@ -1,10 +1,177 @@
 package peer
 
-import "log/slog"
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"runtime/debug"
+	"sync"
+	"syscall"
+
+	"troupe/codec/frame"
+)
 
 // TCP is the Transport between processes.
 type TCP struct {
 	Log *slog.Logger
 	// FrameMax bounds a reply, in bytes.
 	FrameMax int
+}
+
+const (
+	// readBuffer holds small replies, several a system call. Larger ones are read into their own frame.
+	readBuffer = 16 << 10
+	// firstMax bounds the first frame: whoever answers has not said yet who it is.
+	firstMax = 16 << 10
+)
+
+// Dial is part of Transport.
+func (t *TCP) Dial(to Address, e Events) Conn {
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &tcpConn{transport: t, cancel: cancel, written: make(chan struct{})}
+	c.more = sync.NewCond(&c.mu)
+	go c.run(ctx, to, e)
+	return c
+}
+
+// tcpConn is a connection with a goroutine that dials and reads, and one that writes.
+type tcpConn struct {
+	transport *TCP
+	cancel    context.CancelFunc
+	written   chan struct{} // closed when the writer has ended
+
+	mu     sync.Mutex
+	more   *sync.Cond
+	net    net.Conn // nil until it is open
+	queue  net.Buffers
+	closed bool
+}
+
+// Write is part of Conn.
+func (c *tcpConn) Write(b []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.queue = append(c.queue, b)
+		c.more.Signal()
+	}
+}
+
+// Close is part of Conn.
+func (c *tcpConn) Close() {
+	c.cancel()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	c.closed = true
+	c.queue = nil
+	if c.net != nil {
+		_ = c.net.Close() // what was not sent is given up
+	}
+	c.more.Signal()
+}
+
+// run is the goroutine of the connection's life.
+func (c *tcpConn) run(ctx context.Context, to Address, e Events) {
+	err := c.guard("reader", func() error { return c.live(ctx, to, e) })
+	c.Close()
+	<-c.written
+	e.Closed(err)
+}
+
+// live dials, then reads until the connection ends. It starts the writer, or says that there is none.
+func (c *tcpConn) live(ctx context.Context, to Address, e Events) error {
+	nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", to.String())
+	if err == nil && !c.adopt(nc) {
+		_ = nc.Close() // nothing was written
+		err = net.ErrClosed
+	}
+	if err != nil {
+		close(c.written)
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			return ErrRefused
+		}
+		return err
+	}
+	go c.write(nc)
+	e.Opened()
+	return c.read(nc, e)
+}
+
+// adopt takes the open connection unless Close came first.
+func (c *tcpConn) adopt(nc net.Conn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.net = nc
+	return true
+}
+
+// read cuts frames. Each is read into memory of its own and of its own size, where it stays: what a reply brings is not
+// copied again.
+func (c *tcpConn) read(nc net.Conn, e Events) error {
+	in := bufio.NewReaderSize(nc, readBuffer)
+	var size [frame.SizeLen]byte
+	for limit := firstMax; ; limit = c.transport.FrameMax {
+		if _, err := io.ReadFull(in, size[:]); err != nil {
+			return err
+		}
+		n, err := frame.Size(size[:], limit)
+		if err != nil {
+			return err
+		}
+		b := make([]byte, n)
+		if _, err := io.ReadFull(in, b); err != nil {
+			return err
+		}
+		e.Received(b)
+	}
+}
+
+// write is the writer goroutine: what has gathered meanwhile goes out by one vectored write.
+func (c *tcpConn) write(nc net.Conn) {
+	defer close(c.written)
+	_ = c.guard("writer", func() error {
+		for {
+			out := c.next()
+			if out == nil {
+				return nil
+			}
+			if _, err := out.WriteTo(nc); err != nil {
+				return nc.Close() // the reader tells of the end
+			}
+		}
+	})
+}
+
+// next waits for frames; nil when the connection is closed.
+func (c *tcpConn) next() net.Buffers {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.queue) == 0 && !c.closed {
+		c.more.Wait()
+	}
+	out := c.queue
+	c.queue = nil
+	return out
+}
+
+// guard runs a goroutine of the connection: a panic there ends the connection, not the broker.
+func (c *tcpConn) guard(name string, run func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.transport.Log.Error("connection panicked", "goroutine", name, "panic", v, "stack", string(debug.Stack()))
+			c.Close()
+			err = fmt.Errorf("%s panicked: %v", name, v)
+		}
+	}()
+	return run()
 }

@@ -5,6 +5,7 @@
 package trace
 
 import (
+	"encoding/binary"
 	"strconv"
 	"time"
 
@@ -26,6 +27,22 @@ type Context struct {
 
 // Traced tells whether the message belongs to a trace.
 func (c Context) Traced() bool { return c.Trace != 0 }
+
+// contextLen is the length of an encoded Context.
+const contextLen = 16
+
+// Append writes the context as nodes send it to each other: two big-endian integers of 64 bits.
+func (c Context) Append(dst []byte) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, uint64(c.Trace)), uint64(c.Span))
+}
+
+// ReadContext reads what Append wrote. Other bytes are no trace.
+func ReadContext(b []byte) Context {
+	if len(b) != contextLen {
+		return Context{}
+	}
+	return Context{Trace: TraceID(binary.BigEndian.Uint64(b)), Span: SpanID(binary.BigEndian.Uint64(b[8:]))}
+}
 
 // Span is one message handled by one actor, or one piece of work that an actor did for several messages.
 type Span struct {

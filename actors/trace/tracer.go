@@ -67,6 +67,14 @@ func (t *Tracer) Start(receiver, kind string) Activity {
 	}}
 }
 
+// Continue is Start for a request that belongs to a trace of another node; an untraced cause gives what Start gives.
+func (t *Tracer) Continue(cause Context, receiver, kind string) Activity {
+	if !cause.Traced() {
+		return t.Start(receiver, kind)
+	}
+	return t.Begin(receiver, kind, []Context{cause})
+}
+
 // Admit begins a trace for a message that none caused, if a filter asks for it.
 func (t *Tracer) Admit(actor, actorKind, message string) Context {
 	if t.wanted(actor, actorKind, message) {

@@ -79,6 +79,15 @@ func AppendResponseHeader(dst []byte, key, version int16, correlationID int32, t
 	return dst
 }
 
+// Correlation reads the correlation id of an answer, by which the request is found whose API and version tell how to read the
+// rest. The only error is ErrHeader.
+func Correlation(b []byte) (int32, error) {
+	if len(b) < 4 {
+		return 0, ErrHeader
+	}
+	return int32(binary.BigEndian.Uint32(b)), nil
+}
+
 // ParseResponseHeader reads the header of the answer to a request of the given API and version.
 func ParseResponseHeader(b []byte, key, version int16) (correlationID int32, tags Tags, body []byte, err error) {
 	if len(b) < 4 {

@@ -20,6 +20,10 @@ const (
 	RaftKey
 )
 
+// TraceTag is the tagged field in the header of a request between nodes that carries the cause of a traced one
+// (trace.Context). It is far above what Kafka gives out.
+const TraceTag = 32000
+
 // NewRequest gives an empty request of a key, nil for a key that is not here.
 func NewRequest(key int16) kmsg.Request {
 	switch key {

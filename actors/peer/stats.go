@@ -1,0 +1,44 @@
+package peer
+
+import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+
+	"troupe/internal/model"
+)
+
+// counters count what a link does, through all incarnations of its actor.
+type counters struct {
+	up                           atomic.Bool
+	calls, failures, connections atomic.Uint64
+	sent, received               atomic.Uint64 // bytes
+}
+
+// LinkStats is what a link has done since its node became known.
+type LinkStats struct {
+	Node model.BrokerID
+	Link Link
+	Up   bool
+	// Failures are calls that were given an error instead of a reply; Connections are handshakes that went well.
+	Calls, Failures, Connections uint64
+	SentBytes, ReceivedBytes     uint64
+}
+
+// Stats gives the links of all nodes, in order of id.
+func (d *Directory) Stats() []LinkStats {
+	var all []LinkStats
+	for id, e := range d.entries() {
+		for l := range e.counts {
+			c := &e.counts[l]
+			all = append(all, LinkStats{
+				Node: id, Link: Link(l), Up: c.up.Load(), Calls: c.calls.Load(), Failures: c.failures.Load(),
+				Connections: c.connections.Load(), SentBytes: c.sent.Load(), ReceivedBytes: c.received.Load(),
+			})
+		}
+	}
+	slices.SortFunc(all, func(a, b LinkStats) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Link, b.Link))
+	})
+	return all
+}
