@@ -98,14 +98,16 @@ func (o Options) read() (settings, error) {
 // embedded tells whether nothing says what node this is to be.
 func (o Options) embedded() bool { return o.File == "" && o.Defaults == nil }
 
-// readDefaults gives the weakest source.
+// readDefaults gives the weakest source. A key without effect is left out: nobody asked for it.
 func (o Options) readDefaults() (settings, error) {
 	if o.embedded() {
 		return embeddedDefault(), nil
 	}
 	found := settings{}
 	for key, value := range o.Defaults {
-		found[key] = setting{value: value, origin: "default of the command"}
+		if brokerKeys()[key].Effect == Acts {
+			found[key] = setting{value: value, origin: "default of the command"}
+		}
 	}
 	return found, nil
 }

@@ -61,8 +61,7 @@ func TestEachNodeIsConfiguredWhollyByItsFile(t *testing.T) {
 				t.Errorf("node %d of %d: quorum %+v", i+1, c.nodes, b.Quorum)
 			}
 			for key, want := range map[string]string{
-				"default.replication.factor": c.replicas, "offsets.topic.replication.factor": c.replicas,
-				"transaction.state.log.replication.factor": c.replicas, "min.insync.replicas": c.least, "transaction.state.log.min.isr": c.least,
+				"default.replication.factor": c.replicas, "offsets.topic.replication.factor": c.replicas, "min.insync.replicas": c.least,
 			} {
 				if got := loaded.Layers.Static[key]; got != want {
 					t.Errorf("%d nodes: %s is %s, want %s", c.nodes, key, got, want)
