@@ -1,0 +1,116 @@
+package simulation
+
+import (
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/codec/kerr"
+)
+
+// committer is a consumer that only commits: higher and higher offsets, and reads them back. What a coordinator
+// acknowledged it never answers less than, whichever coordinator it is.
+type committer struct {
+	*client
+	group       string
+	topic       string
+	coordinator int
+	// tried and committed are the last offset sent and the last that was acknowledged.
+	tried, committed int64
+	settled          bool // a read after the faults found what was committed
+	forgiven         bool
+}
+
+func (g *committer) start() { g.find() }
+
+func (g *committer) again() {
+	g.world.after(g.world.between(50*time.Millisecond, 300*time.Millisecond), g.find)
+}
+
+// find asks any broker for the group's coordinator.
+func (g *committer) find() {
+	req := kmsg.NewPtrFindCoordinatorRequest()
+	req.Version = 4
+	req.CoordinatorKeys = []string{g.group}
+	g.call(g.anyBroker(), req, func(resp kmsg.Response, err error) {
+		if err != nil {
+			g.again()
+			return
+		}
+		c := resp.(*kmsg.FindCoordinatorResponse).Coordinators[0]
+		if code := kerr.Code(c.ErrorCode); code != kerr.None {
+			g.expect(code)
+			g.again()
+			return
+		}
+		g.coordinator = int(c.NodeID)
+		g.next()
+	})
+}
+
+// next commits one more, or reads.
+func (g *committer) next() {
+	if g.world.chance(3) || g.world.load.enough() {
+		g.read()
+		return
+	}
+	g.tried++
+	at := g.tried
+	req := kmsg.NewPtrOffsetCommitRequest()
+	req.Version, req.Group, req.Generation = 8, g.group, -1
+	p := kmsg.NewOffsetCommitRequestTopicPartition()
+	p.Partition, p.Offset, p.LeaderEpoch = 0, at, -1
+	t := kmsg.NewOffsetCommitRequestTopic()
+	t.Topic, t.Partitions = g.topic, append(t.Partitions, p)
+	req.Topics = append(req.Topics, t)
+	g.call(g.coordinator, req, func(resp kmsg.Response, err error) {
+		if err != nil {
+			g.again()
+			return
+		}
+		switch code := kerr.Code(resp.(*kmsg.OffsetCommitResponse).Topics[0].Partitions[0].ErrorCode); code {
+		case kerr.None:
+			g.committed = max(g.committed, at)
+			g.world.after(g.world.between(20*time.Millisecond, 500*time.Millisecond), g.next)
+		default:
+			g.expect(code)
+			g.again()
+		}
+	})
+}
+
+// read asks for what was committed. More than was acknowledged may be there, since a commit whose answer was lost may have
+// been carried out; less never.
+func (g *committer) read() {
+	least := g.committed
+	req := kmsg.NewPtrOffsetFetchRequest()
+	req.Version, req.RequireStable = 8, true
+	group := kmsg.NewOffsetFetchRequestGroup()
+	group.Group, group.MemberEpoch = g.group, -1
+	t := kmsg.NewOffsetFetchRequestGroupTopic()
+	t.Topic, t.Partitions = g.topic, []int32{0}
+	group.Topics = append(group.Topics, t)
+	req.Groups = append(req.Groups, group)
+	g.call(g.coordinator, req, func(resp kmsg.Response, err error) {
+		if err != nil {
+			g.again()
+			return
+		}
+		got := resp.(*kmsg.OffsetFetchResponse).Groups[0]
+		code := kerr.Code(got.ErrorCode)
+		if code == kerr.None {
+			code = kerr.Code(got.Topics[0].Partitions[0].ErrorCode)
+		}
+		if code != kerr.None {
+			g.expect(code)
+			g.again()
+			return
+		}
+		if at := got.Topics[0].Partitions[0].Offset; at < least && !g.forgiven {
+			g.world.fail("%s: offset %d was committed, and node %d knows of %d", g.group, least, g.coordinator, at)
+			return
+		}
+		g.settled = g.world.load.enough()
+		g.world.after(g.world.between(20*time.Millisecond, 500*time.Millisecond), g.next)
+	})
+}

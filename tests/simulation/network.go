@@ -1,0 +1,258 @@
+package simulation
+
+import (
+	"errors"
+	"time"
+)
+
+// network carries frames between machines as TCP does: in order and whole, or not at all. A cut holds back what is sent
+// until it is healed, as retransmissions do; a connection that cannot send for patience breaks.
+type network struct {
+	world *World
+	cuts  map[direction]bool
+	// slow is added to the latency of what a machine sends.
+	slow map[int]time.Duration
+	// held waits for a cut to be healed, in the order sent.
+	held []*parcel
+	ends []*end // that are not closed, in the order opened
+}
+
+// direction is a way from one machine to another. Brokers are numbered by their ids, clients from firstClient on.
+type direction struct{ from, to int }
+
+const firstClient = 100
+
+const (
+	patience     = 12 * time.Second // of a TCP connection whose packets are not acknowledged
+	dialPatience = 3 * time.Second
+	leastLatency = 50 * time.Microsecond
+	mostLatency  = 600 * time.Microsecond
+)
+
+// The errors of connections that break.
+var (
+	errReset   = errors.New("connection reset by peer")
+	errTimeout = errors.New("connection timed out")
+	errClosed  = errors.New("connection closed")
+)
+
+// parcel is something on its way: a frame, the news of an opening, the end of a connection.
+type parcel struct {
+	direction
+	sent    time.Time
+	stream  *stream
+	arrive  func()
+	lost    func() // the sender's machine gives up; nil where nobody waits
+	dropped bool
+}
+
+// stream keeps what goes one way of a connection in order.
+type stream struct{ last time.Time }
+
+func newNetwork(w *World) *network {
+	return &network{world: w, cuts: map[direction]bool{}, slow: map[int]time.Duration{}}
+}
+
+// send brings something to another machine some time later, after what went the same way before.
+func (n *network) send(p *parcel) {
+	p.sent = n.world.clock.Now()
+	if n.cuts[p.direction] {
+		n.hold(p)
+		return
+	}
+	n.carry(p)
+}
+
+func (n *network) carry(p *parcel) {
+	w := n.world
+	now := w.clock.Now()
+	at := now.Add(w.between(leastLatency, mostLatency) + n.slow[p.from])
+	if p.stream != nil {
+		if at.Before(p.stream.last) {
+			at = p.stream.last
+		}
+		p.stream.last = at
+	}
+	w.after(at.Sub(now), p.arrive)
+}
+
+func (n *network) hold(p *parcel) {
+	n.held = append(n.held, p)
+	n.world.after(patience, func() {
+		if p.dropped || !n.holds(p) {
+			return
+		}
+		p.dropped = true
+		if p.lost != nil {
+			p.lost()
+		}
+	})
+}
+
+func (n *network) holds(p *parcel) bool {
+	for _, q := range n.held {
+		if q == p {
+			return true
+		}
+	}
+	return false
+}
+
+// cut stops what goes one way.
+func (n *network) cut(from, to int) { n.cuts[direction{from, to}] = true }
+
+// heal brings what was held back, first what was sent first.
+func (n *network) heal(from, to int) {
+	d := direction{from, to}
+	if !n.cuts[d] {
+		return
+	}
+	delete(n.cuts, d)
+	held := n.held
+	n.held = nil
+	for _, p := range held {
+		switch {
+		case p.dropped:
+		case p.direction == d:
+			n.carry(p)
+		default:
+			n.held = append(n.held, p)
+		}
+	}
+}
+
+// healAll ends every cut and slowness.
+func (n *network) healAll() {
+	for _, from := range n.machines() {
+		for _, to := range n.machines() {
+			n.heal(from, to)
+		}
+		delete(n.slow, from)
+	}
+}
+
+func (n *network) machines() (all []int) {
+	for _, h := range n.world.hosts {
+		all = append(all, h.id)
+	}
+	for i := range clientMachines {
+		all = append(all, firstClient+i)
+	}
+	return all
+}
+
+// end is one side of a connection.
+type end struct {
+	net           *network
+	local, remote int
+	peer          *end
+	out           stream
+	closed        bool
+	// in runs what arrives where it belongs: a process that is paused hears of it later, one that died never.
+	in       func(func())
+	received func(frame []byte)
+	ended    func(error)
+}
+
+// dial opens a connection from a machine to a process's port; opened or the end's ended is called later.
+func (n *network) dial(from, to, port int, e *end, opened func()) {
+	e.net, e.local, e.remote = n, from, to
+	n.ends = append(n.ends, e)
+	given := false
+	n.world.after(dialPatience, func() {
+		if !given && !e.closed {
+			e.finish(errTimeout)
+		}
+	})
+	n.send(&parcel{direction: direction{from, to}, arrive: func() {
+		h := n.world.host(to)
+		if h.off { // nobody answers
+			return
+		}
+		answer := func() { given = true; e.finish(errRefused) }
+		if s := h.accept(port, from); s != nil && !e.closed {
+			s.peer, e.peer = e, s
+			answer = func() {
+				given = true
+				if !e.closed {
+					e.in(func() { opened() })
+				}
+			}
+		}
+		n.send(&parcel{direction: direction{to, from}, arrive: answer})
+	}})
+}
+
+// write sends a frame to the other end.
+func (e *end) write(frame []byte) {
+	if e.closed || e.peer == nil {
+		return
+	}
+	n, to := e.net, e.peer
+	n.send(&parcel{
+		direction: direction{e.local, e.remote}, stream: &e.out,
+		arrive: func() { to.take(frame, e) },
+		lost:   func() { e.finish(errTimeout) },
+	})
+}
+
+// take is the arrival of a frame. A machine that knows nothing of the connection says so.
+func (e *end) take(frame []byte, from *end) {
+	n := e.net
+	if h := n.world.host(e.local); h != nil && h.off {
+		n.world.after(patience, func() { from.finish(errTimeout) })
+		return
+	}
+	if e.closed {
+		n.send(&parcel{direction: direction{e.local, e.remote}, arrive: func() { from.finish(errReset) }})
+		return
+	}
+	n.world.history.add(append([]byte{byte(e.remote), byte(e.local)}, frame...))
+	e.in(func() {
+		if !e.closed {
+			e.received(frame)
+		}
+	})
+}
+
+// close ends the connection from this side; the other hears of it after what was sent before.
+func (e *end) close() {
+	if e.closed {
+		return
+	}
+	e.finish(errClosed)
+	if to := e.peer; to != nil {
+		e.net.send(&parcel{direction: direction{e.local, e.remote}, stream: &e.out, arrive: func() { to.finish(errReset) }})
+	}
+}
+
+// finish ends this side alone.
+func (e *end) finish(err error) {
+	if e.closed {
+		return
+	}
+	e.forget()
+	// Later, since an actor may be at the place that closes.
+	e.net.world.after(0, func() { e.in(func() { e.ended(err) }) })
+}
+
+// forget ends this side without a word to anybody: its machine lost power.
+func (e *end) forget() {
+	e.closed = true
+	for i, other := range e.net.ends {
+		if other == e {
+			e.net.ends = append(e.net.ends[:i], e.net.ends[i+1:]...)
+			return
+		}
+	}
+}
+
+// of lists the open ends on a machine.
+func (n *network) of(machine int) (all []*end) {
+	for _, e := range n.ends {
+		if e.local == machine {
+			all = append(all, e)
+		}
+	}
+	return all
+}
