@@ -8,7 +8,7 @@ import (
 	"troupe/codec/kerr"
 )
 
-// Fetch (key 1), versions 4-18, for consumers.
+// Fetch (key 1), versions 4-18, for consumers and for followers.
 //
 // Ordering key: the fetch session where there is one, and each partition named.
 // Errors of the whole reply: 70 FETCH_SESSION_ID_NOT_FOUND, 71 INVALID_FETCH_SESSION_EPOCH, 106
@@ -25,7 +25,7 @@ var fetch = &Handler{
 func handleFetch(n *Node, r *Request) {
 	req := r.Body.(*kmsg.FetchRequest)
 	op := &fetchOp{
-		node: n, request: r,
+		node: n, request: r, reader: n.readerOf(r),
 		deadline: r.Received.Add(time.Duration(max(req.MaxWaitMillis, 0)) * time.Millisecond),
 		minBytes: int(min(req.MinBytes, req.MaxBytes, n.Config.Fetch.MaxBytes)),
 		maxBytes: int(min(req.MaxBytes, n.Config.Fetch.MaxBytes)),
@@ -62,6 +62,7 @@ func fetchKeys(n *Node, dst []uint64, body kmsg.Request) []uint64 {
 type fetchOp struct {
 	node     *Node
 	request  *Request
+	reader   reader
 	deadline time.Time
 	minBytes int
 	maxBytes int
@@ -113,7 +114,7 @@ func (op *fetchOp) Poll(last bool, wake func()) (*Payload, bool) {
 // read fills results and tells whether the reply need not wait.
 func (op *fetchOp) read(parts []*fetchPart) bool {
 	req := op.request.Body.(*kmsg.FetchRequest)
-	lim := fetchLimits{reader: fetchingReplica(req), readCommitted: req.IsolationLevel == 1, left: op.maxBytes, first: true}
+	lim := fetchLimits{reader: op.reader, readCommitted: req.IsolationLevel == 1, left: op.maxBytes, first: true}
 	bytes, now := 0, false
 	op.results = op.results[:0]
 	for _, p := range parts {
@@ -125,18 +126,10 @@ func (op *fetchOp) read(parts []*fetchPart) bool {
 		}
 		res := op.node.readPartition(op.set, p, name, &lim)
 		bytes += int(res.region.Len)
-		now = now || res.diverging != nil || res.code != kerr.None && !waitsBeside(res.code)
+		now = now || res.diverging != nil || res.code != kerr.None && !waitsBeside(res.code) || op.reader.late(&res)
 		op.results = append(op.results, res)
 	}
 	return now || bytes >= op.minBytes || op.hopeless() || bytes > 0 && op.behind()
-}
-
-// fetchingReplica is the broker that fetches; -1 for a consumer, -2 for a tool that sees what is not committed too.
-func fetchingReplica(req *kmsg.FetchRequest) int32 {
-	if req.Version >= 15 { // KIP-903
-		return req.ReplicaState.ID
-	}
-	return req.ReplicaID
 }
 
 // waitsBeside tells the errors beside which an empty good partition still waits (measured, facts/replication.md 11).
@@ -187,7 +180,7 @@ func (op *fetchOp) unsettled(parts []*fetchPart) []*fetchPart {
 	var again []*fetchPart
 	for i := range op.results {
 		res := &op.results[i]
-		if res.code != kerr.None || res.part.offset < res.highWatermark || res.news() {
+		if res.code != kerr.None || res.more(&op.reader) || res.news() {
 			again = append(again, res.part)
 		}
 	}
@@ -202,7 +195,7 @@ func (op *fetchOp) requeue([]*fetchPart) {
 		switch {
 		case res.region.Len > 0:
 			served = append(served, res.part)
-		case res.code != kerr.None || res.part.offset < res.highWatermark:
+		case res.code != kerr.None || res.more(&op.reader):
 			hungry = append(hungry, res.part)
 		}
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"math"
 	"unique"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -33,8 +34,10 @@ type fetchPart struct {
 	traffic *Traffic // of the topic; nil until there is a handle
 
 	offset model.Offset
-	seen   model.Offset // high watermark of the view last read
-	// What the session's client was last told, to leave out what did not change (KIP-227).
+	// seen is the high watermark of the view last read, for a follower the log end; -1 since a request has named the partition.
+	seen model.Offset
+	// What the session's client was last told, to leave out what did not change (KIP-227). A follower says itself which high
+	// watermark it knows (KIP-1166).
 	toldHighWatermark, toldLogStart model.Offset
 
 	key              uint32 // index in fetchSet.parts
@@ -51,7 +54,7 @@ type fetchPart struct {
 
 // newFetchPart makes what a request wants of one partition.
 func newFetchPart(k partKey, p *kmsg.FetchRequestTopicPartition) *fetchPart {
-	part := &fetchPart{topic: k.topic, partition: k.partition}
+	part := &fetchPart{topic: k.topic, partition: k.partition, toldHighWatermark: model.NoOffset, toldLogStart: model.NoOffset}
 	part.update(p)
 	return part
 }
@@ -60,6 +63,10 @@ func (p *fetchPart) update(asked *kmsg.FetchRequestTopicPartition) {
 	p.offset, p.maxBytes = model.Offset(asked.FetchOffset), asked.PartitionMaxBytes
 	p.leaderEpoch = model.LeaderEpoch(asked.CurrentLeaderEpoch)
 	p.lastFetchedEpoch = model.LeaderEpoch(asked.LastFetchedEpoch)
+	p.seen = model.NoOffset
+	if asked.HighWatermark != math.MaxInt64 {
+		p.toldHighWatermark = model.Offset(asked.HighWatermark)
+	}
 }
 
 // name is the topic's; empty for one that is named by an id with which no replica was found yet.

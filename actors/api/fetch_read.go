@@ -35,7 +35,7 @@ type currentLeader struct {
 
 // fetchLimits are what one read may take.
 type fetchLimits struct {
-	reader        int32 // a broker's id, consumerReplica or below
+	reader
 	readCommitted bool
 	left          int  // bytes left of the whole reply
 	first         bool // nothing was read yet: one batch is given whatever its size (KIP-74)
@@ -75,16 +75,16 @@ func (n *Node) readPartition(set *fetchSet, p *fetchPart, name string, lim *fetc
 		}
 		return res
 	}
-	if lim.reader >= 0 { // no broker is given a replica of this one's partitions
-		res.code = kerr.NotLeaderOrFollower
-		if p.leaderEpoch != model.NoLeaderEpoch {
-			res.code = kerr.UnknownLeaderEpoch
-		}
+	if res.code = lim.refused(h.Status(), p); res.code != kerr.None {
 		return res
 	}
-	p.seen = view.HighWatermark
+	named := p.seen == model.NoOffset
+	p.seen = lim.mark(view)
 	if res.diverge(view, p); res.code != kerr.None || res.diverging != nil {
 		return res
+	}
+	if named && lim.follows() && p.offset >= view.LogStart && p.offset <= view.LogEnd {
+		lim.stands(p)
 	}
 	return n.readRecords(view, lim, res)
 }
@@ -113,7 +113,7 @@ func (n *Node) readRecords(view *partitionlog.View, lim *fetchLimits, res fetchR
 		return fetchResult{part: p, code: kerr.OffsetOutOfRange, highWatermark: model.NoOffset, lastStable: model.NoOffset, start: model.NoOffset}
 	}
 	res.highWatermark, res.lastStable, res.start = view.HighWatermark, view.LastStable, view.LogStart
-	res.view, res.limit = view, readLimit(view, lim.reader, lim.readCommitted)
+	res.view, res.limit = view, readLimit(view, lim.id, lim.readCommitted)
 	if lim.readCommitted {
 		res.aborted = []partitionlog.AbortedTxn{}
 	}

@@ -88,6 +88,7 @@ func (s *Sessions) bind(n *Node, r *Request, op *fetchOp) kerr.Code {
 		s.close(req.SessionID)
 	}
 	ss := &session{byID: r.Version >= 13}
+	ss.set.follower = op.reader.follows()
 	ss.apply(req)
 	op.set = &ss.set
 	if req.SessionEpoch == sessionNew && r.Version >= 7 && !ss.empty() && s.open(ss) {
@@ -141,28 +142,36 @@ func (s *Sessions) open(ss *session) bool {
 	return true
 }
 
-// evictFor ends the session that was unused for longest, when that is long enough, or the smallest of those that were
-// opened long enough ago, when the newcomer has more partitions.
+// evictFor ends the session that was unused for longest, when that is long enough, or the least of those that were opened
+// long enough ago, when the newcomer is more.
 func (s *Sessions) evictFor(ss *session, now time.Time) bool {
-	var oldest, smallest *session
+	var oldest, least *session
 	for _, o := range s.byID {
 		if oldest == nil || o.lastUsed.Before(oldest.lastUsed) {
 			oldest = o
 		}
-		if now.Sub(o.opened) > sessionSafe && (smallest == nil || o.size.Load() < smallest.size.Load()) {
-			smallest = o
+		if now.Sub(o.opened) > sessionSafe && (least == nil || o.less(least)) {
+			least = o
 		}
 	}
-	victim := smallest
+	victim := least
 	if oldest != nil && now.Sub(oldest.lastUsed) > sessionSafe {
 		victim = oldest
-	} else if victim == nil || victim.size.Load() >= ss.size.Load() {
+	} else if victim == nil || !victim.less(ss) {
 		return false
 	}
 	delete(s.byID, victim.id)
 	s.evicted++
 	victim.end()
 	return true
+}
+
+// less ranks sessions: a follower's is more than any consumer's, then the number of partitions counts (KIP-227).
+func (ss *session) less(o *session) bool {
+	if ss.set.follower != o.set.follower {
+		return o.set.follower
+	}
+	return ss.size.Load() < o.size.Load()
 }
 
 func (s *Sessions) close(id int32) {

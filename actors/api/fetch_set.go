@@ -6,7 +6,6 @@ import (
 
 	"troupe/actors/replica"
 	"troupe/actors/trace"
-	"troupe/internal/model"
 )
 
 // watchState is what the replica was asked for. A fetch without session is over after one wake, so its watch is too; a
@@ -32,6 +31,7 @@ const (
 //  3. parts[p.key] is p until p is dropped, so a late call finds nothing or a partition that is merely looked at.
 type fetchSet struct {
 	exclusive sync.Mutex
+	follower  bool // the reader is another broker; fixed when the set is made
 
 	mu    sync.Mutex
 	parts []*fetchPart // by watch key
@@ -44,7 +44,6 @@ type fetchSet struct {
 func (s *fetchSet) add(p *fetchPart) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p.seen, p.toldHighWatermark, p.toldLogStart = model.NoOffset, model.NoOffset, model.NoOffset
 	if n := len(s.free); n > 0 {
 		// A late call for the part that had the key only makes this one be looked at.
 		p.key, s.free = s.free[n-1], s.free[:n-1]
@@ -140,7 +139,7 @@ func (s *fetchSet) arm(cause trace.Context, parts []*fetchPart, once bool) {
 		}
 		s.mu.Unlock()
 		if fresh {
-			p.handle.SendCaused(cause, &replica.Watch{Watcher: s, Key: p.key, Seen: p.seen, Once: once})
+			p.handle.SendCaused(cause, &replica.Watch{Watcher: s, Key: p.key, Seen: p.seen, ToEnd: s.follower, Once: once})
 		}
 	}
 }

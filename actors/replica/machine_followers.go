@@ -10,8 +10,7 @@ import (
 // follower is what a leader knows of another replica, by what it fetched under this leader epoch.
 type follower struct {
 	id    model.BrokerID
-	end   model.Offset // of its log: the offset that it fetches; -1 before its first fetch
-	start model.Offset
+	end   model.Offset      // of its log: the offset that it fetches; -1 before its first fetch
 	epoch model.BrokerEpoch // of the process that fetched; -1 when it is not known
 	// leaderEnd is where this log ended at its last fetch, fetchedAt when that was.
 	leaderEnd model.Offset
@@ -31,7 +30,7 @@ func (m *Machine) assign(now time.Time) {
 			followers = append(followers, *f)
 			continue
 		}
-		f := follower{id: id, end: model.NoOffset, start: model.NoOffset, leaderEnd: model.NoOffset, epoch: -1}
+		f := follower{id: id, end: model.NoOffset, leaderEnd: model.NoOffset, epoch: -1}
 		if slices.Contains(m.isr, id) {
 			f.caughtUpAt = now
 		}
@@ -64,7 +63,7 @@ func (m *Machine) FollowerFetched(f *FollowerFetch, now time.Time) Effects {
 	case x.leaderEnd != model.NoOffset && f.Offset >= x.leaderEnd && x.fetchedAt.After(x.caughtUpAt):
 		x.caughtUpAt = x.fetchedAt
 	}
-	x.end, x.start, x.epoch = f.Offset, f.LogStart, f.Epoch
+	x.end, x.epoch = f.Offset, f.Epoch
 	x.leaderEnd, x.fetchedAt = m.logEnd, now
 	proposal := m.propose(now, x)
 	e := m.advance(now)
