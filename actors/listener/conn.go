@@ -39,6 +39,8 @@ type conn struct {
 	closed   bool // no more replies are sent
 	draining bool // no more requests are read
 	unsent   bool // replies left the queue that are not written yet
+	// unordered tells that another node is at the other end: replies go out as they are ready (unordered.go).
+	unordered bool
 	// answering is the head of the queue while the writer makes its reply; the writer lets go of it.
 	answering *pending
 	wake      chan struct{} // to the writer: the head changed; capacity 1
@@ -71,7 +73,7 @@ func (c *conn) complete(p *pending, set func()) {
 	}
 	set()
 	p.answered = now.Sub(p.received)
-	closed, first := c.closed, c.head < len(c.queue) && c.queue[c.head] == p
+	closed, first := c.closed, c.unordered || c.head < len(c.queue) && c.queue[c.head] == p
 	c.mu.Unlock()
 	if closed {
 		if p.later != nil {
@@ -102,7 +104,7 @@ func (c *conn) letGo(p *pending) {
 		p.chunk = nil
 	}
 	c.credits.Release(p.size)
-	c.deps.Credits.Release(p.size)
+	p.broker.Release(p.size)
 	p.span.End()
 }
 
@@ -206,6 +208,9 @@ func (c *conn) request(ch *chunk, b []byte, now time.Time) error {
 	p.span.Admitted(p.received)
 	c.deps.Node.Handle(req)
 	c.handling = nil
+	if p.handler.On == api.OnNodes && c.client.Peer != nil {
+		c.introduced()
+	}
 	return nil
 }
 
@@ -214,7 +219,8 @@ func (c *conn) acquire(p *pending) error {
 	if err := c.acquireOf(c.credits, p); err != nil {
 		return err
 	}
-	if err := c.acquireOf(c.deps.Credits, p); err != nil {
+	p.broker = c.broker(p)
+	if err := c.acquireOf(p.broker, p); err != nil {
 		c.credits.Release(p.size)
 		return err
 	}
@@ -250,8 +256,8 @@ func (c *conn) admit(p *pending) bool {
 // mustWait tells whether order or number forbids to go on. Requests of one key are few, so a walk beats a table.
 func (c *conn) mustWait(p *pending) bool {
 	open := c.queue[c.head:]
-	if len(open) >= inFlightMax {
-		return true
+	if len(open) >= inFlightMax || c.unordered {
+		return len(open) >= inFlightMax
 	}
 	for _, earlier := range open {
 		if p.conflicts(earlier, c.deps.Node) {

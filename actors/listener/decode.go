@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/actors/api"
+	"troupe/actors/trace"
 	"troupe/codec/frame"
 	"troupe/codec/private"
 )
@@ -49,12 +50,21 @@ func (c *conn) decode(p *pending, h *frame.RequestHeader, body []byte) (*api.Req
 			return nil, fmt.Errorf("%s request of version %d with a string of more than %d bytes", p.handler.Name, p.version, longestString)
 		}
 	}
-	p.span = c.deps.Trace.Start(c.name, p.handler.Name)
+	p.span = c.deps.Trace.Continue(c.causeOf(h), c.name, p.handler.Name)
 	p.request = *api.NewRequest(api.Arrival{
 		Handler: p.handler, Version: p.version, Unsupported: unknown, ClientID: clientID, Body: req,
 		Client: c.client, Received: p.received, Cause: p.span.Context(), Slot: p,
 	})
 	return &p.request, nil
+}
+
+// causeOf gives the trace that a request of another node goes on with. Clients' tags mean nothing here.
+func (c *conn) causeOf(h *frame.RequestHeader) trace.Context {
+	if c.client.Peer == nil {
+		return trace.Context{}
+	}
+	cause, _ := h.Tags.Get(private.TraceTag)
+	return trace.ReadContext(cause)
 }
 
 // newRequest makes the empty request of a key that has a handler.

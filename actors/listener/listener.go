@@ -28,6 +28,7 @@ type Deps struct {
 	Trace           *trace.Tracer
 	Context         context.Context // ends when the broker stops at once
 	Credits         *kit.Credits    // bytes in flight of the broker
+	NodeCredits     *kit.Credits    // the same of requests of other nodes; nil where there are none
 	ConnectionBytes int64           // the same of one connection
 	RequestMax      int             // socket.request.max.bytes
 	IdleMax         time.Duration   // connections.max.idle.ms
@@ -180,6 +181,7 @@ type Actor struct {
 	Deps       *Deps
 	Name       string
 	Controller bool
+	Nodes      bool // other nodes come in here
 	Socket     net.Listener
 
 	accepting bool
@@ -209,7 +211,7 @@ func (a *Actor) sweepEvery() time.Duration {
 	return min(max(a.Deps.IdleMax/4, time.Second), time.Minute)
 }
 
-// Receive closes what was idle for too long.
+// Receive closes what was idle for too long. A connection of another node may be: its end is a sign that the node has died.
 func (a *Actor) Receive(ctx *kit.Context, m kit.Message) {
 	if _, ok := m.(*sweep); !ok {
 		return
@@ -219,7 +221,7 @@ func (a *Actor) Receive(ctx *kit.Context, m kit.Message) {
 	}
 	before := a.Deps.age(ctx.Now()) - a.Deps.IdleMax
 	for _, c := range a.Deps.all(a.Name) {
-		if time.Duration(c.active.Load()) < before {
+		if time.Duration(c.active.Load()) < before && !c.anyOrder() {
 			c.teardown()
 		}
 	}
@@ -290,7 +292,8 @@ func (a *Actor) refuse(host, why string) {
 func (a *Actor) serve(nc net.Conn) {
 	host, _, _ := net.SplitHostPort(nc.RemoteAddr().String())
 	c := newConn(a.Deps, nc, &api.Client{
-		Connection: a.Deps.ids.Add(1), Listener: a.Name, Controller: a.Controller, Principal: "User:ANONYMOUS", Host: host,
+		Connection: a.Deps.ids.Add(1), Listener: a.Name, Controller: a.Controller, Nodes: a.Nodes,
+		Principal: "User:ANONYMOUS", Host: host,
 	})
 	if why := a.Deps.enter(c); why != "" {
 		a.refuse(host, why)

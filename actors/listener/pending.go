@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/kit"
 	"troupe/actors/trace"
 )
 
@@ -19,8 +20,9 @@ type pending struct {
 	keys        []uint64    // made when first needed
 	received    time.Time
 	span        trace.Activity
-	size        int64  // credits taken
-	chunk       *chunk // nil once the body needs no bytes of the frame any more
+	size        int64        // credits taken
+	broker      *kit.Credits // of which, beside the connection's own
+	chunk       *chunk       // nil once the body needs no bytes of the frame any more
 	keepBytes   atomic.Bool
 	admitted    bool // it was put in the queue; the reader's field
 
@@ -29,6 +31,10 @@ type pending struct {
 	reply  api.Body
 	later  api.Deferred
 	reason string // of a hangup
+	// Of a long poll that was laid aside (unordered.go): asleep until something has come for it, over when its time is up.
+	asleep, over bool
+	until        time.Time
+	awake        func()
 
 	// stalled tells that something stood in the way of the handler; waited is the time from the arrival until nothing did.
 	stalled bool

@@ -17,22 +17,22 @@ func (c *conn) write() {
 	w := writer{conn: c}
 	defer w.abandon()
 	for {
-		p, st := c.first()
+		p, st, pause := c.first()
 		switch st {
 		case gone:
 			return
-		case now:
+		case now, aside:
 			w.current = p
 		case notYet:
 			if !w.flush() {
 				return
 			}
 			w.dropBuffer()
-			<-c.wake
+			w.await(pause)
 			continue
 		}
 		if p.state == deferred {
-			if !w.poll(p) {
+			if st == aside && !w.pollAside(p) || st == now && !w.poll(p) {
 				return
 			}
 			continue
@@ -43,35 +43,49 @@ func (c *conn) write() {
 	}
 }
 
-// turn is what the head of the queue has for the writer.
+// turn is what the queue has for the writer.
 type turn uint8
 
 const (
 	notYet turn = iota
 	now
+	aside // as now, but others may be answered before it
 	gone
 )
 
-// first looks at the head of the queue.
-func (c *conn) first() (*pending, turn) {
+// first looks at the head of the queue. With nothing to do yet it gives the time until there is, 0 where nobody knows.
+func (c *conn) first() (*pending, turn, time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.closed:
-		return nil, gone
+		return nil, gone, 0
+	case c.unordered:
+		p, pause := c.firstReady()
+		if p == nil {
+			return nil, notYet, pause
+		}
+		c.answering = p
+		return p, aside, 0
 	case c.head == len(c.queue) || c.queue[c.head].state == working:
-		return nil, notYet
+		return nil, notYet, 0
 	}
 	c.answering = c.queue[c.head]
-	return c.answering, now
+	return c.answering, now, 0
 }
 
 // pop takes the answered head off; false when the connection was torn down meanwhile, and with it the request.
 func (c *conn) pop() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	switch {
+	case c.closed:
 		return false
+	case c.unordered:
+		c.remove()
+		c.answering, c.unsent = nil, true
+		c.answered.Signal()
+		return true
 	}
 	c.queue[c.head], c.answering = nil, nil
 	c.unsent = true
@@ -162,16 +176,7 @@ func (w *writer) poll(p *pending) bool {
 		<-c.wake
 		return true
 	}
-	if w.timer == nil {
-		w.timer = time.NewTimer(left)
-	} else {
-		w.timer.Reset(left)
-	}
-	select {
-	case <-c.wake:
-	case <-w.timer.C:
-	}
-	w.timer.Stop()
+	w.await(left)
 	return true
 }
 
