@@ -60,6 +60,15 @@ func (m *Machine) HandOver() bool {
 // Self is this node's own key: without a directory where voters are named so.
 func (m *Machine) Self() VoterKey { return m.options.Self }
 
+// Bare tells that a voter may be too far behind for the entries that are left, and that no checkpoint stands for those that
+// are gone: a voter that was alone kept none.
+func (m *Machine) Bare() bool {
+	return len(m.voters) > 1 && indexOf(m.storage.checkpoint.End-1) < m.storage.start
+}
+
+// Voted is whom this node voted for in its epoch, NoVoter for none.
+func (m *Machine) Voted() VoterKey { return m.hard.Voted }
+
 // Alone tells whether this node is the only voter: it needs neither ticks nor links.
 func (m *Machine) Alone() bool { return len(m.voters) == 1 && keyOf(m.voters[0]) == m.options.Self }
 

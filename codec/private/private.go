@@ -18,6 +18,7 @@ import (
 const (
 	HelloKey int16 = frame.FirstPrivate + iota
 	RaftKey
+	ForwardKey
 )
 
 // TraceTag is the tagged field in the header of a request between nodes that carries the cause of a traced one
@@ -31,6 +32,8 @@ func NewRequest(key int16) kmsg.Request {
 		return &HelloRequest{}
 	case RaftKey:
 		return &RaftRequest{}
+	case ForwardKey:
+		return &ForwardRequest{}
 	}
 	return nil
 }
