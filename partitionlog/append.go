@@ -73,7 +73,7 @@ func (s *scratch) writeFile(head *Job) (int64, error) {
 	u := useAppend
 	if head.first {
 		u = useCreate
-		if err := head.seg.file.dir.make(); err != nil {
+		if err := head.seg.file.dir.prepare(); err != nil {
 			return 0, err
 		}
 	}

@@ -1,35 +1,32 @@
 package partitionlog
 
-import (
-	"errors"
+import "errors"
 
-	"troupe/internal/model"
-	"troupe/partitionlog/checkpoint"
-)
-
-// Create gives the job that makes the directory and partition.metadata of a new log, nil when that was asked for or
-// they are there. Appends do not wait for it.
+// Create gives the job that makes the directory and partition.metadata of a new log durable, nil when that was asked for or
+// they are there. Appends do not wait for it: the first of them writes both when it comes earlier, and leaves the waiting
+// for the disk to this job.
 func (l *Log) Create() *Job {
 	if l.creation != creationDue || l.usable() != nil {
 		return nil
 	}
 	l.creation = creationUnderWay
-	return &Job{Kind: KindBulk, task: &createTask{dir: l.dir, topic: l.topic}}
+	return &Job{Kind: KindBulk, task: &createTask{dir: l.dir}}
 }
 
-type createTask struct {
-	dir   *directory
-	topic model.TopicID
-}
+type createTask struct{ dir *directory }
 
+// run holds no lock while it waits for the disk: appends open files meanwhile.
 func (t *createTask) run() error {
-	if err := t.dir.make(); err != nil {
+	if err := t.dir.prepare(); err != nil || t.dir.topic.IsZero() {
 		return err
 	}
-	if t.topic.IsZero() {
-		return nil
+	path := t.dir.file("")
+	if err := errors.Join(t.dir.syncIdentity(path), t.dir.fs.SyncDir(path)); err != nil {
+		t.dir.identity.Store(identityMissing) // no batch relies on it yet, or its own sync meets the error too
+		return err
 	}
-	return writeTopicID(t.dir, t.topic)
+	t.dir.identity.Store(identityDurable)
+	return nil
 }
 
 func (t *createTask) done(l *Log, err error) {
@@ -39,10 +36,6 @@ func (t *createTask) done(l *Log, err error) {
 	}
 	l.creation = creationDue
 	l.failedBackground(err)
-}
-
-func writeTopicID(dir *directory, topic model.TopicID) error {
-	return checkpoint.WriteTopicID(dir.fs, dir.file(checkpoint.PartitionMetadata), topic)
 }
 
 // removal is files renamed to .deleted that wait for file.delete.delay.ms.

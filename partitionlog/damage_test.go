@@ -212,12 +212,23 @@ func TestAGapInALogThatMustBeWholeIsRefused(t *testing.T) {
 // What compaction removed is no gap.
 func TestASegmentOfACompactedLogMayEndBeforeTheNextOne(t *testing.T) {
 	cfg, env, dir := withGap(t)
-	cfg.Compact = true
-	l, report, err := Open(env, dir, testPartition, cfg, OpenParams{Clean: true})
-	if err != nil || report.Reason != nil {
-		t.Fatalf("%v, %v", report.Reason, err)
+	for _, c := range []struct {
+		title   string
+		compact bool
+		cleaned model.Offset
+		missed  bool
+	}{
+		{"a compacted log", true, 0, false},
+		{"one that was compacted once, beyond the gap", false, 6, false},
+		{"one that was compacted once, and not so far", false, 5, true},
+	} {
+		cfg.Compact = c.compact
+		l, report, err := Open(env, dir, testPartition, cfg, OpenParams{Clean: true, Cleaned: c.cleaned})
+		if err != nil || (report.Reason != nil) != c.missed {
+			t.Fatalf("%s: %v, %v", c.title, report.Reason, err)
+		}
+		l.Abandon()
 	}
-	l.Abandon()
 }
 
 // rewrite changes a file and gives what is in it now.

@@ -12,6 +12,7 @@ import (
 
 	"troupe/internal/model"
 	"troupe/internal/vfs"
+	"troupe/partitionlog/checkpoint"
 )
 
 // fileID names a file of a segment: twenty digits of an offset, a suffix, and a second one for what is not part of the
@@ -73,10 +74,21 @@ type directory struct {
 	path string
 	// exists is false for a log that was decided on in memory only.
 	exists bool
+	topic model.TopicID // zero when there is no partition.metadata to be written
+	// identifying is held while partition.metadata is written; identity tells how far that is.
+	identifying sync.Mutex
+	identity    atomic.Uint32
 	// unsynced tells that names were made or removed in the directory, or the directory itself was made, and that a power
 	// cut may undo it. It is set while mu is held, after the call, so that a sync misses neither.
 	unsynced atomic.Bool
 }
+
+// How far partition.metadata is.
+const (
+	identityMissing uint32 = iota
+	identityWritten
+	identityDurable
+)
 
 // open, rename and remove hold the path still, but do not exclude each other.
 func (d *directory) open(id fileID, flag int) (vfs.File, error) {
@@ -163,7 +175,46 @@ func (d *directory) make() error {
 	return nil
 }
 
-// sync makes the names durable that were made since the last sync: without that a synced file may be gone after a
+// prepare makes a directory that may take batches.
+func (d *directory) prepare() error {
+	if err := d.make(); err != nil {
+		return err
+	}
+	return d.identify()
+}
+
+// identify writes partition.metadata if it is not there, and does not wait for the disk. It comes before the first batch:
+// a log in a directory that does not say whose it is would be taken for that of whatever topic has the name.
+func (d *directory) identify() error {
+	if d.topic.IsZero() || d.identity.Load() != identityMissing {
+		return nil
+	}
+	d.identifying.Lock()
+	defer d.identifying.Unlock()
+	if d.identity.Load() != identityMissing {
+		return nil
+	}
+	if err := checkpoint.PlaceTopicID(d.fs, d.file(checkpoint.PartitionMetadata), d.topic); err != nil {
+		return err
+	}
+	d.unsynced.Store(true)
+	d.identity.Store(identityWritten)
+	return nil
+}
+
+// syncIdentity makes what identify has written durable, but for its name.
+func (d *directory) syncIdentity(path string) error {
+	if d.identity.Load() != identityWritten {
+		return nil
+	}
+	f, err := d.fs.Open(filepath.Join(path, checkpoint.PartitionMetadata), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// sync makes durable the names that were made since the last sync, and whose directory it is: without that a synced file may be gone after a
 // power cut. The parent is synced too, since the directory may be as young as its first file.
 func (d *directory) sync() error {
 	d.mu.Lock()
@@ -171,9 +222,10 @@ func (d *directory) sync() error {
 	if !d.unsynced.Load() {
 		return nil // most flushes end here
 	}
-	if err := errors.Join(d.fs.SyncDir(d.path), d.fs.SyncDir(filepath.Dir(d.path))); err != nil {
+	if err := errors.Join(d.syncIdentity(d.path), d.fs.SyncDir(d.path), d.fs.SyncDir(filepath.Dir(d.path))); err != nil {
 		return syncError{err}
 	}
+	d.identity.CompareAndSwap(identityWritten, identityDurable)
 	d.unsynced.Store(false)
 	return nil
 }

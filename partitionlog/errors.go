@@ -22,6 +22,17 @@ var (
 	ErrClosed = errors.New("the log is closed")
 )
 
+// ForeignError says that a directory holds the log of another topic of the name: of one that was deleted, or of another
+// cluster.
+type ForeignError struct {
+	Dir           string
+	Found, Wanted model.TopicID
+}
+
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("%s: the directory is of topic id %s, not %s", e.Dir, e.Found, e.Wanted)
+}
+
 // CorruptionError is damage found in a file: bytes that are not what was written.
 type CorruptionError struct {
 	File   string

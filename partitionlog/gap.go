@@ -22,7 +22,7 @@ import (
 // behind it, which are read for it. Logs of large batches have an entry for each and are not opened.
 func (ld *loader) checkEnd(s *segment, next model.Offset) error {
 	end := ld.tail.offset + 1
-	if end >= next || ld.cfg.Compact {
+	if end >= next || ld.cleaned(next) {
 		return nil
 	}
 	if s.size > 0 {
@@ -51,10 +51,13 @@ func (ld *loader) checkEnd(s *segment, next model.Offset) error {
 	return ld.checkGap(s, end, next)
 }
 
+// cleaned tells that a gap before an offset may be a cleaner's.
+func (ld *loader) cleaned(next model.Offset) bool { return ld.cfg.Compact || next <= ld.params.Cleaned }
+
 // checkGap notes records that no file holds, between the end of a segment and the next one. Of a log that must be whole
 // it is an error.
 func (ld *loader) checkGap(s *segment, end, next model.Offset) error {
-	if end >= next || ld.cfg.Compact {
+	if end >= next || ld.cleaned(next) {
 		return nil
 	}
 	reason := fmt.Sprintf("records %d to %d are in no file: a segment between it and %s is missing, or its end was cut off",

@@ -91,6 +91,7 @@ func New(env *Env, dir string, tp model.TopicPartition, cfg Config, topic model.
 }
 
 func newLog(env *Env, dir *directory, tp model.TopicPartition, cfg Config, topic model.TopicID) *Log {
+	dir.topic = topic
 	return &Log{env: env, dir: dir, tp: tp, cfg: cfg, topic: topic, broken: &failure{}}
 }
 

@@ -20,7 +20,7 @@ import (
 //
 // RecoveryPoint may be lower than p has it; the owner has it checkpointed then before it stages a batch.
 //
-// Errors: those of the disk; a topic id other than p.TopicID; messages of format 0 or 1, which are not damage.
+// Errors: those of the disk; *ForeignError, with the directory untouched; messages of format 0 or 1, which are not damage.
 func Open(env *Env, dir string, tp model.TopicPartition, cfg Config, p OpenParams) (*Log, Recovery, error) {
 	names, err := env.FS.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,9 +54,11 @@ func (l *Log) identify() error {
 	case err != nil:
 		return err
 	case !l.topic.IsZero() && id != l.topic:
-		return fmt.Errorf("%s: the directory is of topic id %s, not %s", l.dir.path, id, l.topic)
+		return &ForeignError{Dir: l.dir.path, Found: id, Wanted: l.topic}
 	}
 	l.topic, l.creation = id, creationDone
+	l.dir.topic = id
+	l.dir.identity.Store(identityWritten) // a process that was killed may not have synced it
 	return nil
 }
 
@@ -83,7 +85,7 @@ type loader struct {
 
 	bases     []model.Offset // of the .log files, rising
 	snapshots []model.Offset // rising
-	present   map[fileID]fs.DirEntry
+	present   map[fileID]*listed
 	trusted   model.Offset // everything before it was synced
 	// written is where reading begins: batches, index entries and leader epochs before it are in the files. It is trusted,
 	// or later in a log that was kept: the offset of the snapshot that ahead holds.
@@ -142,7 +144,7 @@ func (ld *loader) load(names []fs.DirEntry) error {
 
 // list sorts the names, and does away with what a crash left half done.
 func (ld *loader) list(names []fs.DirEntry) error {
-	ld.present = make(map[fileID]fs.DirEntry, len(names))
+	ld.present = make(map[fileID]*listed, len(names))
 	var swaps []fileID
 	lowestCleaned := model.NoOffset
 	for _, e := range names {
@@ -162,7 +164,7 @@ func (ld *loader) list(names []fs.DirEntry) error {
 		}
 		switch state {
 		case "":
-			ld.present[id] = e
+			ld.present[id] = &listed{entry: e}
 			continue
 		case suffixSwap:
 			swaps = append(swaps, id)

@@ -58,6 +58,9 @@ type OpenParams struct {
 	// Kept says that the log was not closed, but that all that was written to it is in its files: the process ended, and
 	// the page cache lived on (vfs.FS.Era). It must not be said of a log that no process has checked since a power cut.
 	Kept bool
+	// Cleaned is the offset up to which a cleaner has been over the log, as the cleaner's checkpoint says. It may have left gaps
+	// there, also in a log that is not compacted any more.
+	Cleaned model.Offset
 	// TopicID is compared with partition.metadata; zero takes what stands there.
 	TopicID model.TopicID
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"troupe/codec/batch"
 	"troupe/internal/model"
@@ -65,7 +66,7 @@ func (ld *loader) loadSegments() error {
 func (ld *loader) openSegment(base model.Offset) (*segment, error) {
 	s := newSegment(ld.env, ld.dir, base)
 	s.written = true
-	info, err := ld.present[s.file.id].Info()
+	info, err := ld.present[s.file.id].stat()
 	if err != nil {
 		return nil, err
 	}
@@ -88,13 +89,28 @@ func (ld *loader) openSegment(base model.Offset) (*segment, error) {
 	return s, nil
 }
 
-// sizeOf is the size of a file of a segment, -1 when there is none.
+// listed is a file of a segment as the start finds it. With an empty page cache it is the disk that answers, so nothing is
+// asked twice.
+type listed struct {
+	entry   fs.DirEntry
+	info    fs.FileInfo // nil until somebody asked
+	content []byte      // of an index that was read and will be needed again, nil for others
+}
+
+func (f *listed) stat() (info fs.FileInfo, err error) {
+	if f.info == nil {
+		f.info, err = f.entry.Info()
+	}
+	return f.info, err
+}
+
+// sizeOf is the size that a file of a segment had when it was first looked at, -1 when there is none.
 func (ld *loader) sizeOf(base model.Offset, x suffix) int64 {
-	e, ok := ld.present[fileID{offset: base, suffix: x}]
+	f, ok := ld.present[fileID{offset: base, suffix: x}]
 	if !ok {
 		return -1
 	}
-	info, err := e.Info()
+	info, err := f.stat()
 	if err != nil {
 		return -1
 	}
@@ -122,7 +138,7 @@ func (ld *loader) readSegment(s *segment, last, complete bool) (whole bool, err 
 	}
 	sc := newScanner(f, s.base, from, s.size)
 	defer sc.close()
-	sc.checkLast = ld.params.Kept
+	sc.checkLast, sc.eager = ld.params.Kept, ld.params.Kept
 	damage, err := ld.walk(s, sc)
 	if err != nil {
 		return false, err

@@ -55,7 +55,7 @@ func (ld *loader) refill(before model.Offset) error {
 
 func (ld *loader) refillFrom(before model.Offset) error {
 	headers, bytes := refillHeaders, int64(refillBytes)
-	for i := segmentAt(ld.segments, before-1); i >= 0; i-- {
+	for i := segmentAt(ld.segments, before-1); i >= 0 && !ld.producers.WindowsComplete(); i-- {
 		s := ld.segments[i]
 		end, err := ld.positionOf(s, before)
 		if err != nil {

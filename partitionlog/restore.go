@@ -22,15 +22,19 @@ func (ld *loader) restoreProducers() error {
 		}
 	}
 	ld.snapshot, ld.stale = model.NoOffset, nil
-	restored, err := ld.restorePrepared()
+	ahead, err := ld.restorePrepared()
 	if err != nil {
 		return err
 	}
-	if restored {
+	restored := ahead
+	if ahead {
 		from = ld.written
 	}
 	for i := len(ld.snapshots) - 1; i >= 0; i-- {
 		o := ld.snapshots[i]
+		if ahead && ld.unread(i) {
+			continue
+		}
 		var sound bool
 		if o <= ld.end && (!restored || ld.snapshot == model.NoOffset) {
 			entries, ok, err := ld.readSnapshot(o)
@@ -61,6 +65,23 @@ func (ld *loader) restoreProducers() error {
 	}
 	ld.producers.HighWatermark(ld.hw)
 	return nil
+}
+
+// unread keeps the newest snapshot without a look at it, and the one before it in its place should it turn out to be torn:
+// they are not needed before the next is written. It is for a log whose state came from a prepared one, which is stale too.
+func (ld *loader) unread(i int) bool {
+	o := ld.snapshots[i]
+	switch {
+	case o > ld.end:
+		return false
+	case ld.snapshot == model.NoOffset:
+		ld.snapshot = o
+	case len(ld.stale) > 1:
+		return false
+	case !ld.isBase(o):
+		ld.stale = append(ld.stale, snapshot{at: o}.file())
+	}
+	return true
 }
 
 // restorePrepared takes the snapshot that reading began at, where there is one and the log has come by it.

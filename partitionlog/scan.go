@@ -53,10 +53,13 @@ type scanner struct {
 	pos  int64        // of the next batch
 	end  int64        // of the file
 	last model.Offset // of the batch before; what follows has to lie behind it
-	// small tells that the batch before was.
-	small bool
+	// before is the size of the batch before, 0 at the first.
+	before int64
 	// checkLast compares the checksum of the batch that ends the file, whatever next is asked for.
 	checkLast bool
+	// eager is for a walk to the end of a file that may not be in the page cache: see lookAhead. ahead is how far it came.
+	eager bool
+	ahead int64
 
 	buf    *[]byte
 	loaded []byte // buf's part that holds the file from loadedAt on
@@ -94,8 +97,10 @@ func (s *scanner) next(checkFrom model.Offset) (found, error) {
 	switch {
 	case checkFrom != unchecked:
 		window = bodyWindow
-	case s.small:
+	case s.before > 0 && s.before < smallBatch:
 		window = smallWindow
+	case s.checkLast && s.end-s.pos <= s.before: // the last one, it seems
+		window = bodyWindow
 	}
 	// The header is read with what follows it, as far as the window goes: often that is the whole batch, or several.
 	head, err := s.load(batch.HeaderSize, window)
@@ -120,9 +125,34 @@ func (s *scanner) next(checkFrom model.Offset) (found, error) {
 		}
 	}
 	s.last = b.view.LastOffset()
-	s.pos += int64(size)
-	s.small = size < smallBatch
+	s.pos += b.size
+	s.before = b.size
+	if s.eager && b.size >= smallBatch {
+		s.lookAhead()
+	}
 	return b, nil
+}
+
+// lookAheadMost is how many headers are asked for at once.
+const lookAheadMost = 16
+
+// lookAhead has the disk look for the next headers, and for the batch that is read whole, side by side: where they are is
+// known only from the one before, but most producers fill their batches, so that these are of one size. A guess that is
+// wrong costs a page.
+func (s *scanner) lookAhead() {
+	if s.ahead > s.pos {
+		return
+	}
+	at := s.pos
+	for n := 0; n < lookAheadMost && s.end-at >= batch.HeaderSize; n++ {
+		want := int64(batch.HeaderSize)
+		if s.checkLast && s.end-at <= s.before {
+			want = s.end - at
+		}
+		s.file.WillNeed(at, want)
+		at += s.before
+	}
+	s.ahead = at
 }
 
 // plausible checks what the checksum does not cover: the base offset is outside of it, since the leader sets it. The last

@@ -44,7 +44,7 @@ func (ld *loader) finishSwaps(swaps []fileID, lowestCleaned model.Offset) error 
 		if err != nil {
 			return err
 		}
-		ld.present[id], renamed = fs.FileInfoToDirEntry(info), true
+		ld.present[id], renamed = &listed{entry: fs.FileInfoToDirEntry(info)}, true
 	}
 	if !renamed {
 		return nil

@@ -1,6 +1,7 @@
 package partitionlog
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -75,16 +76,16 @@ func (ld *loader) leftOpenByKafka() (bool, error) {
 		suffix suffix
 		width  int64 // of an entry
 	}{{suffixIndex, offsetEntrySize}, {suffixTimeIndex, timeEntrySize}} {
-		size := ld.sizeOf(last, x.suffix)
-		if size < x.width {
-			continue
+		data, err := ld.readIndex(last, x.suffix)
+		if err != nil {
+			return false, err
 		}
-		var e entry
-		err := ld.env.Files.once(ld.dir, fileID{offset: last, suffix: x.suffix}, os.O_RDONLY, func(f vfs.File) error {
-			return readFull(f, e[:x.width], size/x.width*x.width-x.width)
-		})
-		if err != nil || e == (entry{}) {
-			return err == nil, err
+		if data != nil {
+			ld.present[fileID{offset: last, suffix: x.suffix}].content = data // the entries are needed next
+		}
+		whole := int64(len(data)) / x.width * x.width
+		if whole > 0 && bytes.Equal(data[whole-x.width:whole], make([]byte, x.width)) {
+			return true, nil
 		}
 	}
 	return false, nil
@@ -155,11 +156,11 @@ func (ld *loader) trustedEntries(f vfs.File, s *segment) (from int64, err error)
 	if ld.noEpochs {
 		return 0, nil
 	}
-	offsets, err := ld.readIndex(s, suffixIndex)
+	offsets, err := ld.readIndex(s.base, suffixIndex)
 	if err != nil {
 		return 0, err
 	}
-	times, err := ld.readIndex(s, suffixTimeIndex)
+	times, err := ld.readIndex(s.base, suffixTimeIndex)
 	if err != nil {
 		return 0, err
 	}
@@ -194,16 +195,19 @@ func (ld *loader) trustedEntries(f vfs.File, s *segment) (from int64, err error)
 }
 
 // readIndex reads an index file whole; nil when there is none.
-func (ld *loader) readIndex(s *segment, x suffix) ([]byte, error) {
-	if ld.sizeOf(s.base, x) < 0 {
+func (ld *loader) readIndex(base model.Offset, x suffix) ([]byte, error) {
+	id := fileID{offset: base, suffix: x}
+	switch size := ld.sizeOf(base, x); {
+	case size < 0:
 		return nil, nil
+	case size == 0: // most logs of little traffic: their entries are in memory until a block of them is written
+		return []byte{}, nil
+	case ld.present[id].content != nil:
+		return ld.present[id].content, nil
 	}
-	data, err := readAll(ld.env.Files, ld.dir, fileID{offset: s.base, suffix: x})
+	data, err := readAll(ld.env.Files, ld.dir, id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	}
-	if data == nil && err == nil {
-		data = []byte{}
 	}
 	return data, err
 }

@@ -28,11 +28,13 @@ type directory struct {
 	kept       bool // if not, nothing that was written since is missing
 	cleanEpoch model.BrokerEpoch
 	logs       []model.TopicPartition
+	topics     map[model.TopicPartition]model.TopicID // of those that another directory has too
 	doomed     []string // directories of deleted logs that a crash left behind
 	strays     []string // directories of logs that an earlier start set aside
 	recovery   map[model.TopicPartition]model.Offset
 	starts     map[model.TopicPartition]model.Offset
 	watermarks map[model.TopicPartition]model.Offset
+	cleaned    map[model.TopicPartition]model.Offset
 }
 
 // .lock and meta.properties are Kafka's names: its broker and this one keep one another out, and know whose files they are.
@@ -84,7 +86,38 @@ func openDirectories(fsys vfs.FS, cfg *configs.Broker, clusterID string, now tim
 			return dirs, id, err
 		}
 	}
-	return dirs, id, nil
+	return dirs, id, tellApart(fsys, dirs)
+}
+
+// tellApart refuses a start that finds one log in two directories, as Kafka does: one of them is out of date, and which one
+// nobody but the operator knows. Topics that had the name one after the other may have left a log in each: their ids tell
+// them apart.
+func tellApart(fsys vfs.FS, dirs []*directory) error {
+	in := map[model.TopicPartition][]*directory{}
+	for _, d := range dirs {
+		for _, tp := range d.logs {
+			in[tp] = append(in[tp], d)
+		}
+	}
+	for tp, of := range in {
+		if len(of) < 2 {
+			continue
+		}
+		holders := map[model.TopicID]*directory{}
+		for _, d := range of {
+			id, err := checkpoint.ReadTopicID(fsys, filepath.Join(d.path, tp.String(), checkpoint.PartitionMetadata))
+			if other := holders[id]; other != nil || err != nil {
+				return errors.Join(fmt.Errorf("the log of %s stands in %s and in %s: one broker can serve one of them; move the one away that is out of date",
+					tp, of[0].path, of[1].path), err)
+			}
+			holders[id] = d
+			if d.topics == nil {
+				d.topics = map[model.TopicPartition]model.TopicID{}
+			}
+			d.topics[tp] = id
+		}
+	}
+	return nil
 }
 
 // unlock gives up directories of a start that failed; another process may try then.
@@ -202,6 +235,8 @@ func (d *directory) scan(fsys vfs.FS) (err error) {
 			return err
 		}
 	}
+	// Of a damaged one the cleaner tells, which owns it; here it only says which gaps are no loss.
+	d.cleaned, _ = checkpoint.ReadOffsets(fsys, filepath.Join(d.path, checkpoint.CleanerPoints))
 	entries, err := fsys.ReadDir(d.path)
 	if err != nil {
 		return err

@@ -139,15 +139,15 @@ func (b *Broker) spawnReplicas() {
 }
 
 // foundLogs lists the logs that stand in the directories, with what the checkpoints say of them.
-func (b *Broker) foundLogs() (map[model.TopicPartition]metadata.Found, bool) {
-	found, clean := map[model.TopicPartition]metadata.Found{}, true
+func (b *Broker) foundLogs() (map[model.TopicPartition][]metadata.Found, bool) {
+	found, clean := map[model.TopicPartition][]metadata.Found{}, true
 	for _, d := range b.directories {
 		clean = clean && d.clean
 		for _, tp := range d.logs {
-			found[tp] = metadata.Found{
+			found[tp] = append(found[tp], metadata.Found{
 				Dir: b.dirOf(d.path), RecoveryPoint: d.recovery[tp], LogStart: d.starts[tp], HighWatermark: d.watermarks[tp],
-				Kept: d.kept && !d.clean,
-			}
+				Kept: d.kept && !d.clean, Cleaned: d.cleaned[tp], TopicID: d.topics[tp],
+			})
 		}
 	}
 	return found, clean

@@ -40,8 +40,11 @@ func (*aside) MessageKind() string  { return "metadata.aside" }
 type Found struct {
 	Dir                                    *disk.Dir
 	RecoveryPoint, LogStart, HighWatermark model.Offset
+	Cleaned                                model.Offset // up to which a cleaner has been over it
 	// Kept tells that the directory has everything that was written to it, synced or not.
 	Kept bool
+	// TopicID is known of logs of one name in several directories: it tells them apart.
+	TopicID model.TopicID
 }
 
 // Deps is what the metadata actor works with.
@@ -56,7 +59,7 @@ type Deps struct {
 	// Coordinators are the hosts of the coordinators of internal topics, by topic.
 	Coordinators map[string]kit.Ref
 	// Found are the logs that were there at the start; what no image claims is set aside as stray.
-	Found map[model.TopicPartition]Found
+	Found map[model.TopicPartition][]Found
 	// Settled is told, once the metadata is complete, how many of Found it claims; Opened is told of each of those.
 	Settled func(logs int)
 	Opened  func(partitionlog.Recovery, error)
@@ -69,7 +72,7 @@ type progress struct {
 	ordered *image.Image // the last image whose orders were begun
 	settled bool
 	claimed int
-	found   map[model.TopicPartition]Found
+	found   map[model.TopicPartition][]Found
 	waiting []*Apply // the first one is under way
 	strays  strays
 }

@@ -79,15 +79,13 @@ func (a *applier) lead(p *image.Partition) *replica.BecomeLeader {
 
 // host has a replica started, on the log that was found or on a new one.
 func (a *applier) host(ctx *kit.Context, tp model.TopicPartition, id model.TopicID, p *image.Partition, at int, cfg *replica.Config) {
-	found, old := a.kept.found[tp]
+	found, old := a.claim(tp, id)
 	dir := found.Dir
 	if !old {
 		dir = a.place(p.Directories, at)
 	}
 	var opened func(partitionlog.Recovery, error)
-	// A log that was found is claimed once; what is left in found afterwards is nobody's.
 	if old {
-		delete(a.kept.found, tp)
 		a.kept.claimed++
 		opened = a.deps.Opened
 	}
@@ -98,9 +96,26 @@ func (a *applier) host(ctx *kit.Context, tp model.TopicPartition, id model.Topic
 	a.deps.Replicas.Put(h)
 	ctx.Send(a.shard(tp), &replica.Host{
 		Handle: h, Lead: a.lead(p), Fresh: !old, Clean: a.deps.Clean && old, Kept: found.Kept,
-		RecoveryPoint: found.RecoveryPoint, LogStart: found.LogStart, HighWatermark: found.HighWatermark, Opened: opened,
+		RecoveryPoint: found.RecoveryPoint, LogStart: found.LogStart, HighWatermark: found.HighWatermark, Cleaned: found.Cleaned, Opened: opened,
 		Done: func() { self.SendCaused(cause, &hosted{app}) },
 	})
+}
+
+// claim takes a log out of those that were found; what is left afterwards is nobody's. Where several have the name the topic
+// id tells. One of another id is claimed too: the replica sets it aside before it begins in its place.
+func (a *applier) claim(tp model.TopicPartition, id model.TopicID) (f Found, old bool) {
+	all := a.kept.found[tp]
+	if len(all) == 0 {
+		return Found{}, false
+	}
+	i := max(0, slices.IndexFunc(all, func(f Found) bool { return f.TopicID == id }))
+	f = all[i]
+	if all = slices.Delete(all, i, i+1); len(all) == 0 {
+		delete(a.kept.found, tp)
+	} else {
+		a.kept.found[tp] = all
+	}
+	return f, true
 }
 
 // place gives the directory that the metadata names, or the healthy one with the fewest replicas.

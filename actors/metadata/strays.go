@@ -21,16 +21,18 @@ type strays struct {
 // Nothing is deleted, as in Kafka: metadata that was lost must not take the data with it.
 func (a *applier) clearAside(ctx *kit.Context) {
 	self := ctx.Self()
-	a.kept.strays.left = len(a.kept.found)
-	for tp, f := range a.kept.found {
-		from := filepath.Join(f.Dir.Path, tp.String())
-		to := from + "." + a.unique().Hex() + StraySuffix
-		fs := f.Dir.Env.FS
-		ctx.Send(f.Dir.BulkLane(tp), &disk.Task{
-			Name: "set aside " + tp.String(),
-			Do:   func() error { return fs.Rename(from, to) },
-			Done: func(err error) { self.Send(&aside{tp, to, err}) },
-		})
+	for tp, all := range a.kept.found {
+		a.kept.strays.left += len(all)
+		for _, f := range all {
+			from := filepath.Join(f.Dir.Path, tp.String())
+			to := from + "." + a.unique().Hex() + StraySuffix
+			fs := f.Dir.Env.FS
+			ctx.Send(f.Dir.BulkLane(tp), &disk.Task{
+				Name: "set aside " + tp.String(),
+				Do:   func() error { return fs.Rename(from, to) },
+				Done: func(err error) { self.Send(&aside{tp, to, err}) },
+			})
+		}
 	}
 	a.kept.found = nil
 }

@@ -75,6 +75,9 @@ func (f *osFile) ReadAtCached(p []byte, off int64) (int, bool, error) {
 	return n, true, err
 }
 
+// WillNeed goes without an answer: whoever reads meets the error.
+func (f *osFile) WillNeed(off, n int64) { _ = unix.Fadvise(int(f.fd), off, n, unix.FADV_WILLNEED) }
+
 func eof(n, want int) error {
 	if n < want {
 		return io.EOF

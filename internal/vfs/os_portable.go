@@ -28,6 +28,9 @@ func (f *osFile) ReadAtCached(p []byte, off int64) (int, bool, error) {
 	return n, true, err
 }
 
+// WillNeed does nothing: the bytes are read when they are asked for.
+func (f *osFile) WillNeed(int64, int64) {}
+
 func syncAll(string) error { return errors.ErrUnsupported }
 
 func era(string) (string, error) { return "", nil }

@@ -49,6 +49,9 @@ type File interface {
 	// ReadAtCached reads only what needs no disk: cached is false when some of p would have to be read from it, and
 	// n bytes of p are then filled. Where the machine cannot tell, it reads and says true.
 	ReadAtCached(p []byte, off int64) (n int, cached bool, err error)
+	// WillNeed has n bytes from off on brought into the page cache, and waits for nothing: a hint, without effect where the
+	// machine takes none.
+	WillNeed(off, n int64)
 	Size() (int64, error)
 	Truncate(size int64) error
 	// Sync makes the bytes, and the size needed to read them, durable.

@@ -30,6 +30,16 @@ func WriteTopicID(fsys vfs.FS, name string, id model.TopicID) error {
 	return Replace(fsys, name, appendTopicID(nil, id))
 }
 
+// PlaceTopicID makes the file and waits for no disk: a power cut may tear it, or take it back, until it and its directory
+// are synced.
+func PlaceTopicID(fsys vfs.FS, name string, id model.TopicID) error {
+	made := name + suffixNew
+	if err := writeNew(fsys, made, appendTopicID(nil, id), false); err != nil {
+		return err
+	}
+	return fsys.Rename(made, name)
+}
+
 func appendTopicID(dst []byte, id model.TopicID) []byte {
 	return fmt.Appendf(dst, "version: 0\ntopic_id: %s", id)
 }
