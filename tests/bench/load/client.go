@@ -26,7 +26,7 @@ const (
 )
 
 // patience bounds every wait that only a hang would exceed.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 var formatter = kmsg.NewRequestFormatter(kmsg.FormatterClientID("bench"))
 

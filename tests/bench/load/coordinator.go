@@ -22,7 +22,7 @@ const (
 )
 
 // AwaitCoordinator waits until a group is served; the topic of offsets is made for it where there is none. It tells
-// when the broker first answered at all; it may not listen yet.
+// when the broker first answered a request at all; it may not listen yet, and Kafka takes connections before that.
 func AwaitCoordinator(address, group string) (answered time.Time, err error) {
 	// Not more often: each attempt while nobody listens may take the very port that the broker is about to bind.
 	const seldom = 20 * time.Millisecond
@@ -31,10 +31,11 @@ func AwaitCoordinator(address, group string) (answered time.Time, err error) {
 		if err = dialErr; err != nil {
 			continue
 		}
-		if answered.IsZero() {
-			answered = time.Now()
-		}
-		err = c.coordinated(group)
+		err = c.coordinated(group, func() {
+			if answered.IsZero() {
+				answered = time.Now()
+			}
+		})
 		_ = c.Close() // nothing was written that matters
 		if err == nil {
 			return answered, nil
@@ -43,14 +44,15 @@ func AwaitCoordinator(address, group string) (answered time.Time, err error) {
 	return answered, fmt.Errorf("group %s has no coordinator after %v: %w", group, patience, err)
 }
 
-// coordinated has the group looked for, and something read of it.
-func (c *Client) coordinated(group string) error {
+// coordinated has the group looked for, and something read of it. heard is called when there is an answer, whatever it says.
+func (c *Client) coordinated(group string, heard func()) error {
 	find := kmsg.NewPtrFindCoordinatorRequest()
 	find.Version, find.CoordinatorKey = findVersion, group
 	var found kmsg.FindCoordinatorResponse
 	if err := c.Do(find, &found); err != nil {
 		return err
 	}
+	heard()
 	if code := kerr.Code(found.ErrorCode); code != kerr.None {
 		return code
 	}

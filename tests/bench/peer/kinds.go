@@ -57,8 +57,7 @@ func java(jars string, args ...string) *exec.Cmd {
 
 func (b *Broker) properties() string { return filepath.Join(b.dir, "server.properties") }
 
-// kafkaProperties leaves everything at its default but what one node needs, and the time after which a broker counts
-// as dead: it is paused while the other one is measured.
+// kafkaProperties leaves everything at its default but what one node needs.
 func (b *Broker) kafkaProperties() string {
 	return strings.NewReplacer("DIR", b.Data(), "CLIENT", b.Address, "OTHER", fmt.Sprintf("127.0.0.1:%d", b.listen.other)).Replace(
 		`process.roles=broker,controller
@@ -73,6 +72,5 @@ transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
-broker.session.timeout.ms=600000
 `)
 }
