@@ -32,7 +32,7 @@ type command struct {
 	bootstrap, topic, group, instance, max option.Text
 	protocol, remoteAssignor, assignment   option.Text
 	session, reset                         option.Text
-	config, oldConfig                      option.Text
+	config                                 verifiable.Config
 }
 
 // Command makes the command.
@@ -54,8 +54,7 @@ func (c *command) Define(fs *pflag.FlagSet) {
 	option.Default(fs, &c.reset, "reset-policy", "POLICY", "earliest", "where a group without offsets begins: earliest, latest or none")
 	fs.Bool("verbose", false, "tell of every record")
 	fs.Bool("enable-autocommit", false, "commit every 5 s, and not what each poll brought")
-	option.Var(fs, &c.config, "command-config", "FILE", "property file for the consumer; the options go over it")
-	option.Var(fs, &c.oldConfig, "consumer.config", "FILE", "old name of --command-config")
+	c.config.Define(fs, script, "consumer", "the options go over it")
 }
 
 // Complain implements option.Complainer.
@@ -98,8 +97,9 @@ func (c *command) plan(fs *pflag.FlagSet, s option.Streams) (*plan, error) {
 		return nil, misuse("argument --group-id is required")
 	case !c.bootstrap.Given():
 		return nil, misuse("argument --bootstrap-server is required")
-	case c.config.Given() && c.oldConfig.Given():
-		return nil, misuse("Options --consumer.config and --command-config are mutually exclusive.")
+	}
+	if err := c.config.CheckOnce(); err != nil {
+		return nil, err
 	}
 	if err := c.properties(s, p); err != nil {
 		return nil, err
@@ -113,16 +113,9 @@ func (c *command) plan(fs *pflag.FlagSet, s option.Streams) (*plan, error) {
 // properties puts the options over the file, as the script does; verifiable-producer has it the other way round. Of the
 // options that belong to one protocol only those that were given are set: the other protocol refuses them.
 func (c *command) properties(s option.Streams, p *plan) error {
-	p.props = kafkatext.Properties{}
-	if c.oldConfig.Given() {
-		s.Deprecated("consumer.config", "command-config")
-	}
-	if path := c.config.Last() + c.oldConfig.Last(); path != "" {
-		file, err := kafkatext.Load(path)
-		if err != nil {
-			return misuse("%s", path)
-		}
-		p.props = file
+	var err error
+	if p.props, err = c.config.Load(s); err != nil {
+		return err
 	}
 	p.props["group.protocol"] = c.protocol.Last()
 	// Whatever the file says: what is committed has to be known to whoever reads the events.

@@ -26,7 +26,7 @@ func misuse(format string, args ...any) error { return option.Misuse(script, for
 
 type command struct {
 	bootstrap, topic, max, throughput, acks option.Text
-	config, oldConfig                       option.Text
+	config                                  verifiable.Config
 	createTime, prefix, keys                option.Text
 }
 
@@ -44,8 +44,7 @@ func (c *command) Define(fs *pflag.FlagSet) {
 	option.Var(fs, &c.createTime, "message-create-time", "MS", "time of the first record, in ms since 1970; later ones are as much later as they are sent")
 	option.Var(fs, &c.prefix, "value-prefix", "N", "number that stands before each value, with a dot")
 	option.Var(fs, &c.keys, "repeating-keys", "N", "keys that run from 0 up to this number, and again")
-	option.Var(fs, &c.config, "command-config", "FILE", "property file for the producer; goes over the options")
-	option.Var(fs, &c.oldConfig, "producer.config", "FILE", "old name of --command-config")
+	c.config.Define(fs, script, "producer", "goes over the options")
 }
 
 // Complain implements option.Complainer.
@@ -103,8 +102,9 @@ func (c *command) plan(fs *pflag.FlagSet, s option.Streams) (*plan, error) {
 		return nil, misuse("argument --topic is required")
 	case !c.bootstrap.Given():
 		return nil, misuse("one of the arguments --bootstrap-server is required")
-	case c.config.Given() && c.oldConfig.Given():
-		return nil, misuse("Options --producer.config and --command-config are mutually exclusive.")
+	}
+	if err := c.config.CheckOnce(); err != nil {
+		return nil, err
 	}
 	return p, c.properties(s, p, acks)
 }
@@ -112,16 +112,9 @@ func (c *command) plan(fs *pflag.FlagSet, s option.Streams) (*plan, error) {
 // properties puts the file over what the options say, as the script does: acks and retries of the file count.
 func (c *command) properties(s option.Streams, p *plan, acks int64) error {
 	p.props = kafkatext.Properties{"acks": strconv.FormatInt(acks, 10), "retries": "0"}
-	if c.oldConfig.Given() {
-		s.Deprecated("producer.config", "command-config")
-	}
-	path := c.config.Last() + c.oldConfig.Last()
-	if path == "" {
-		return nil
-	}
-	file, err := kafkatext.Load(path)
+	file, err := c.config.Load(s)
 	if err != nil {
-		return misuse("%s", path)
+		return err
 	}
 	p.props.Merge(file)
 	return nil
