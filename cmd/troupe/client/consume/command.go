@@ -57,7 +57,8 @@ func (c *command) Define(fs *pflag.FlagSet) {
 		"headers.separator, null.literal, key.deserializer, value.deserializer, headers.deserializer")
 	option.Var(fs, &c.oldProperty, "property", "KEY=VALUE", "old name of --formatter-property")
 	option.Var(fs, &c.formatterFile, "formatter-config", "FILE", "property file of formatter properties")
-	option.Var(fs, &c.formatter, "formatter", "CLASS", "Kafka's DefaultMessageFormatter or NoOpMessageFormatter")
+	option.Var(fs, &c.formatter, "formatter", "CLASS", "one of Kafka's: DefaultMessageFormatter, NoOpMessageFormatter, and for the "+
+		"records of coordinators OffsetsMessageFormatter, GroupMetadataMessageFormatter, TransactionLogMessageFormatter, ShareGroupStateMessageFormatter")
 	option.Var(fs, &c.keyDeserializer, "key-deserializer", "CLASS", "one of Kafka's deserializers")
 	option.Var(fs, &c.valueDeserializer, "value-deserializer", "CLASS", "one of Kafka's deserializers")
 	option.Var(fs, &c.group, "group", "ID", "consumer group to read as a member of")
@@ -261,13 +262,14 @@ func (c *command) printer(s option.Streams) (*printer, error) {
 		return nil, err
 	}
 	// Classes are known by their simple names, since 4.0 moved them between packages.
-	switch class[strings.LastIndexByte(class, '.')+1:] {
-	case "", "DefaultMessageFormatter":
-	case "NoOpMessageFormatter":
+	name := class[strings.LastIndexByte(class, '.')+1:]
+	coordinated, ofCoordinator := coordinatorFormatters[name]
+	switch {
+	case name == "" || name == "DefaultMessageFormatter" || ofCoordinator:
+	case name == "NoOpMessageFormatter":
 		p.quiet = true
 	default:
-		return nil, option.Fail("Formatter %s is not available: only DefaultMessageFormatter and NoOpMessageFormatter are. "+
-			"dump-log decodes the records of internal topics.", class)
+		return nil, option.Fail("Formatter %s is not available: only Kafka's own are.", class)
 	}
 	if c.property.Given() && c.oldProperty.Given() {
 		return nil, option.Fail("Options --property and --formatter-property cannot be specified together.")
@@ -278,6 +280,10 @@ func (c *command) printer(s option.Streams) (*printer, error) {
 	props, err := c.formatterProperties()
 	if err != nil {
 		return nil, err
+	}
+	if ofCoordinator { // properties mean nothing to these
+		p.formatter = coordinated
+		return p, nil
 	}
 	p.formatter, err = newFormatter(props)
 	return p, err

@@ -18,7 +18,7 @@ import (
 // printer polls and prints until its limit, its timeout, an interrupt or an error that does not pass.
 type printer struct {
 	streams    option.Streams
-	formatter  *formatter
+	formatter  recordWriter
 	limit      int64 // -1: none
 	timeout    time.Duration
 	limited    bool // whether timeout counts
@@ -32,6 +32,11 @@ type printer struct {
 	commits bool // whether a member commits what it printed
 	count   int64
 	warned  map[string]bool
+}
+
+// recordWriter is one of Kafka's formatters, which --formatter names.
+type recordWriter interface {
+	write(w *bufio.Writer, r *kgo.Record) error
 }
 
 // run prints, and reports how many records there were whatever ends it.

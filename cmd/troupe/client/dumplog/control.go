@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"troupe/cmd/troupe/client/dumplog/schema"
+	"troupe/cmd/troupe/client/schema"
 	"troupe/codec/batch"
 )
 

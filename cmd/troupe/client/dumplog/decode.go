@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"troupe/cmd/troupe/client/dumplog/schema"
 	"troupe/cmd/troupe/client/option"
+	"troupe/cmd/troupe/client/schema"
 	"troupe/codec/batch"
 )
 
@@ -151,37 +151,25 @@ func coordinator(keys, values schema.Kind) decoder {
 	}
 }
 
-// coordinatorTexts reads a key and a value. The key's number says which record it is; since KIP-915 the number of an
-// unknown one can be skipped, and it is shown as such.
+// coordinatorTexts gives the texts of a key and a value. A record of an unknown type is shown as such.
 func coordinatorTexts(keys, values schema.Kind, r batch.Record) (*string, *string, error) {
-	if len(r.Key) < 2 || r.Value != nil && len(r.Value) < 2 {
-		return nil, nil, errors.New("the record is cut off")
-	}
-	kind := int16(binary.BigEndian.Uint16(r.Key))
-	keySchema, valueSchema := schema.Numbered(keys, int(kind)), schema.Numbered(values, int(kind))
-	if keySchema == nil || valueSchema == nil {
-		text := fmt.Sprintf("Unknown record type %d at offset %d, skipping.", kind, r.Offset)
+	c, err := schema.ReadCoordinated(keys, values, r.Key, r.Value)
+	switch {
+	case errors.Is(err, schema.ErrUnknownType):
+		text := fmt.Sprintf("Unknown record type %d at offset %d, skipping.", c.Type, r.Offset)
 		return &text, nil, nil
-	}
-	data, err := keySchema.Read(0, r.Key[2:])
-	if err != nil {
+	case err != nil:
 		return nil, nil, err
 	}
-	key := schema.Object{{Name: "type", Value: strconv.Itoa(int(kind))}, {Name: "data", Value: data}}.String()
-	if r.Value == nil {
-		// A tombstone.
+	key := schema.Object{{Name: "type", Value: strconv.Itoa(int(c.Type))}, {Name: "data", Value: c.Key}}.String()
+	if c.Value == nil {
 		deleted := "<DELETE>"
 		return &key, &deleted, nil
 	}
-	version := int16(binary.BigEndian.Uint16(r.Value))
-	fields, err := valueSchema.Read(version, r.Value[2:])
-	if err != nil {
-		return nil, nil, err
+	if c.Message == "GroupMetadataValue" {
+		openMembers(c.Value)
 	}
-	if valueSchema.Name == "GroupMetadataValue" {
-		openMembers(fields)
-	}
-	value := schema.Object{{Name: "version", Value: strconv.Itoa(int(version))}, {Name: "data", Value: fields}}.String()
+	value := schema.Object{{Name: "version", Value: strconv.Itoa(int(c.Version))}, {Name: "data", Value: c.Value}}.String()
 	return &key, &value, nil
 }
 
