@@ -16,7 +16,7 @@ import (
 // TOPIC_AUTHORIZATION_FAILED, 100 UNKNOWN_TOPIC_ID; 42 INVALID_REQUEST for all of them when one is named by id before
 // version 12. A partition: 5 LEADER_NOT_AVAILABLE, 72 LISTENER_NOT_FOUND since version 6.
 var metadata = &Handler{
-	Key: 3, Name: "Metadata", Min: 0, Max: 13, On: OnBroker,
+	Key: 3, Name: "Metadata", Min: 0, Max: 13, On: OnBroker, Coded: Versions{13, 13},
 	Access: Access{Describe, OnTopic},
 	Handle: handleMetadata,
 }

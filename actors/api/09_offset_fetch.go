@@ -14,7 +14,7 @@ import (
 // NOT_COORDINATOR, 30 GROUP_AUTHORIZATION_FAILED. A partition: 29 TOPIC_AUTHORIZATION_FAILED, 88 UNSTABLE_OFFSET_COMMIT,
 // 100 UNKNOWN_TOPIC_ID.
 var offsetFetch = &Handler{
-	Key: 9, Name: "OffsetFetch", Min: 1, Max: 10, On: OnBroker,
+	Key: 9, Name: "OffsetFetch", Min: 1, Max: 10, On: OnBroker, Coded: Versions{2, 7},
 	Order:  Order{Keys: offsetFetchKeys, Pipelined: true},
 	Access: Access{Describe, OnGroup},
 	Handle: handleOffsetFetch,

@@ -17,7 +17,7 @@ import (
 // GROUP_AUTHORIZATION_FAILED; 42 INVALID_REQUEST for an unknown kind of key; 35 UNSUPPORTED_VERSION for transactional ids
 // and share groups, which have no coordinator here. Beside an error stand node -1, no host and port -1.
 var findCoordinator = &Handler{
-	Key: 10, Name: "FindCoordinator", Min: 0, Max: 6, On: OnBroker,
+	Key: 10, Name: "FindCoordinator", Min: 0, Max: 6, On: OnBroker, Coded: Versions{0, 3},
 	Order:  Order{Keys: findCoordinatorKeys, Pipelined: true},
 	Access: Access{Describe, OnGroup},
 	Handle: handleFindCoordinator,

@@ -17,7 +17,7 @@ import (
 //
 // Errors: 31 CLUSTER_AUTHORIZATION_FAILED; a directory: 56 KAFKA_STORAGE_ERROR when it is offline.
 var describeLogDirs = &Handler{
-	Key: 35, Name: "DescribeLogDirs", Min: 1, Max: 5, On: OnBroker,
+	Key: 35, Name: "DescribeLogDirs", Min: 1, Max: 5, On: OnBroker, Coded: Versions{3, 5},
 	Access: Access{Describe, OnCluster},
 	Handle: handleDescribeLogDirs,
 }
