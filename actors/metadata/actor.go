@@ -114,7 +114,7 @@ func (a *applier) Receive(ctx *kit.Context, m kit.Message) {
 		a.next(ctx)
 	case *hosted:
 		m.apply.left--
-		a.settle()
+		a.settle(ctx)
 		a.next(ctx)
 	case *aside:
 		a.setAside(m)
@@ -135,12 +135,13 @@ func (a *applier) next(ctx *kit.Context) {
 		a.current = &application{apply: m, left: 1} // one for order itself
 		a.order(ctx, m)
 		a.current.left--
-		a.settle()
+		a.settle(ctx)
 	}
 }
 
-// settle publishes the image whose orders are all taken.
-func (a *applier) settle() {
+// settle publishes the image whose orders are all taken. Where brokers changed their state, leaders judge anew who may be in
+// their ISRs: they go by what is published.
+func (a *applier) settle(ctx *kit.Context) {
 	if a.current == nil || a.current.left > 0 {
 		return
 	}
@@ -148,6 +149,11 @@ func (a *applier) settle() {
 	a.current = nil
 	a.kept.waiting = a.kept.waiting[1:]
 	a.deps.Source.publish(m.Delta.To)
+	if len(m.Delta.Brokers) > 0 && m.Delta.To.BrokerCount() > 1 {
+		for _, shard := range a.deps.Shards {
+			ctx.Send(shard, &replica.RecheckAll{})
+		}
+	}
 	m.then()
 }
 

@@ -52,11 +52,7 @@ func (a *applier) topic(ctx *kit.Context, i *image.Image, t image.TopicDelta) {
 		case at < 0:
 		// The same topic: only leadership may have changed. Under another id it was deleted and made again in one step.
 		case h != nil && h.TopicID == t.After.ID:
-			if lead := a.lead(p); lead != nil {
-				a.pass(ctx, h, lead)
-			} else {
-				a.pass(ctx, h, &replica.Resign{})
-			}
+			a.pass(ctx, h, a.role(p))
 		default:
 			a.host(ctx, tp, t.After.ID, p, at, cfg)
 		}
@@ -69,12 +65,15 @@ func (a *applier) pass(ctx *kit.Context, h *replica.Handle, m kit.Message) {
 	ctx.Send(a.shard(h.TP), &replica.Order{Handle: h, Message: m})
 }
 
-// lead is the order for a partition that this broker leads.
-func (a *applier) lead(p *image.Partition) *replica.BecomeLeader {
-	if p.Leader != a.deps.Self {
-		return nil
+// role is the order for a replica that this broker has.
+func (a *applier) role(p *image.Partition) kit.Message {
+	switch p.Leader {
+	case a.deps.Self:
+		return &replica.BecomeLeader{LeaderEpoch: p.LeaderEpoch, PartitionEpoch: p.Epoch, ISR: p.ISR, Replicas: p.Replicas}
+	case model.NoBroker:
+		return &replica.Resign{}
 	}
-	return &replica.BecomeLeader{LeaderEpoch: p.LeaderEpoch, PartitionEpoch: p.Epoch, ISR: p.ISR, Replicas: p.Replicas}
+	return &replica.BecomeFollower{Leader: p.Leader, LeaderEpoch: p.LeaderEpoch, PartitionEpoch: p.Epoch, ISR: p.ISR, Replicas: p.Replicas}
 }
 
 // host has a replica started, on the log that was found or on a new one.
@@ -94,8 +93,11 @@ func (a *applier) host(ctx *kit.Context, tp model.TopicPartition, id model.Topic
 	// Counted before the order is sent: its answer may come at once.
 	app.left++
 	a.deps.Replicas.Put(h)
+	role := a.role(p)
+	lead, _ := role.(*replica.BecomeLeader)
+	follow, _ := role.(*replica.BecomeFollower)
 	ctx.Send(a.shard(tp), &replica.Host{
-		Handle: h, Lead: a.lead(p), Fresh: !old, Clean: a.deps.Clean && old, Kept: found.Kept,
+		Handle: h, Lead: lead, Follow: follow, Fresh: !old, Clean: a.deps.Clean && old, Kept: found.Kept,
 		RecoveryPoint: found.RecoveryPoint, LogStart: found.LogStart, HighWatermark: found.HighWatermark, Cleaned: found.Cleaned, Opened: opened,
 		Done: func() { self.SendCaused(cause, &hosted{app}) },
 	})

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"troupe/actors/kit"
+	"troupe/codec/kerr"
 	"troupe/internal/model"
 )
 
@@ -106,3 +107,8 @@ func (m *Fetched) MessageBytes() int { return len(m.Batches) }
 
 // Fail has the fetcher ask again in a while.
 func (m *Fetched) Fail(err error) { m.Fetcher.Send(&Progress{Handle: m.Handle, Err: err}) }
+
+// Fail has the leader ask again.
+func (m *Alter) Fail(error) {
+	m.Handle.Send(&Altered{Asked: m.Proposal, Code: kerr.UnknownServerError})
+}

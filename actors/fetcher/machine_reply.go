@@ -1,0 +1,57 @@
+package fetcher
+
+import (
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/actors/replica"
+	"troupe/codec/kerr"
+	"troupe/internal/model"
+)
+
+// delivery is what a reply leads to.
+type delivery struct {
+	fetched []*replica.Fetched // for their replicas
+	beyond  []*part            // of which the leader is asked where its log begins and ends
+}
+
+// deliver takes one partition of a reply.
+func (m *machine) deliver(p *part, r *kmsg.FetchResponseTopicPartition, out *delivery, now time.Time) {
+	switch kerr.Code(r.ErrorCode) {
+	case kerr.None:
+	case kerr.OffsetOutOfRange:
+		m.occupy(p)
+		out.beyond = append(out.beyond, p)
+		return
+	default:
+		// Who leads and at which epoch is the metadata's to say: until it does the leader is asked now and then.
+		m.rest(p, now)
+		return
+	}
+	f := &replica.Fetched{
+		Handle: p.handle, LeaderEpoch: p.LeaderEpoch, Offset: p.Offset, Batches: r.RecordBatches,
+		HighWatermark: model.Offset(r.HighWatermark), LogStart: model.Offset(r.LogStartOffset),
+	}
+	if d := r.DivergingEpoch; d.EndOffset >= 0 {
+		f.Diverging = &replica.EpochEnd{Epoch: model.LeaderEpoch(d.Epoch), End: model.Offset(d.EndOffset)}
+	}
+	moved := f.HighWatermark != p.highWatermark || f.LogStart != p.leaderStart
+	p.highWatermark, p.leaderStart = f.HighWatermark, f.LogStart
+	switch {
+	case f.Diverging != nil || len(f.Batches) > 0:
+		m.occupy(p)
+	case !moved:
+		return
+	default:
+		p.failures = 0
+	}
+	out.fetched = append(out.fetched, f)
+}
+
+// occupy leaves a partition to its replica.
+func (m *machine) occupy(p *part) {
+	p.state = busy
+	m.busy++
+	m.list(p)
+}
