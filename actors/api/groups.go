@@ -41,7 +41,7 @@ func (n *Node) askGroup(r *Request, op Operation, id string, body kmsg.Request, 
 }
 
 func (n *Node) askCoordinator(r *Request, partition int32, body kmsg.Request, done func(kmsg.Response)) {
-	call := coordinator.Call{Client: coordinator.Client{ID: r.ClientID, Host: "/" + r.Client.Host}, Body: body}
+	call := coordinator.Call{Client: coordinator.Client{ID: r.ClientID, Host: "/" + r.Client.Host}, Principal: r.Client.Principal, Body: body}
 	n.Groups.Directory.Send(r.Cause, partition, coordinator.NewRequest(call, group.Refuse, done))
 }
 

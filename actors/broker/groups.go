@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"strings"
 
 	"troupe/actors/api"
 	"troupe/actors/coordinator"
@@ -21,6 +22,7 @@ func (b *Broker) spawnGroups() {
 		SessionMin: g.SessionTimeoutMin, SessionMax: g.SessionTimeoutMax, InitialDelay: g.InitialRebalanceDelay,
 		MembersMax: int(g.MembersMax), MetadataMax: int(g.OffsetMetadataMaxBytes),
 		Retention: g.OffsetsRetention, RetentionCheck: g.OffsetsRetentionCheck, Random: rand.Reader, Count: counters.Count,
+		Misread: b.tellMisread, MayDescribe: b.mayDescribe,
 		Consumer: group.ConsumerOptions{
 			Session:        group.Bounded{Standard: g.ConsumerSession, Least: g.ConsumerSessionMin, Most: g.ConsumerSessionMax},
 			Heartbeat:      group.Bounded{Standard: g.ConsumerHeartbeat, Least: g.ConsumerHeartbeatMin, Most: g.ConsumerHeartbeatMax},
@@ -36,6 +38,17 @@ func (b *Broker) spawnGroups() {
 		CommitTimeout: g.CommitTimeout, Codec: compress.Codec(g.OffsetsCodec), Log: b.log,
 	}))
 	b.spawnLag()
+}
+
+// tellMisread names a setting of groups that cannot be read; group is "" for the standard of the cluster.
+func (b *Broker) tellMisread(group, key, text string) {
+	b.log.Warn("a setting of consumer groups cannot be read: the broker's own stands for it", "group", group, "key", key, "value", text)
+}
+
+// mayDescribe asks the authorizer for a coordinator. Only requests lead to it, and they come when there is a node.
+func (b *Broker) mayDescribe(who group.Asker, topic string) bool {
+	client := &api.Client{Principal: who.Principal, Host: strings.TrimPrefix(who.Host, "/")}
+	return b.node.Authorizer.Allowed(client, api.Describe, api.OnTopic, topic)
 }
 
 // spawnLag measures how far groups are behind, where somebody can see it.

@@ -40,7 +40,9 @@ type Client struct {
 // Call is a request. The machine answers in its version.
 type Call struct {
 	Client Client
-	Body   kmsg.Request
+	// Principal is whom the connection is authenticated as. It is of the request: records name clients without it.
+	Principal string
+	Body      kmsg.Request
 }
 
 // Record is one record of the partition. A nil Value is a tombstone.

@@ -32,6 +32,10 @@ type Options struct {
 	Random io.Reader
 	// Count is told of events for metrics; nil tells nobody.
 	Count func(e Event, n int)
+	// MayDescribe asks the authorizer about a topic; nil allows all.
+	MayDescribe func(who Asker, topic string) bool
+	// Misread is told of settings that cannot be read, by the group, "" for the cluster's standard; nil tells nobody.
+	Misread func(group, key, text string)
 }
 
 // Machine is the group coordinator of one partition.
@@ -51,14 +55,20 @@ type Machine struct {
 	names  map[string]string
 	timers *coordinator.Deadlines[timer]
 	topics topics
+	// told are the settings that Misread was told of.
+	told map[setting]string
 	// unsettled are the records that something beside their request waits for, by rising offset.
 	unsettled []unsettled
 
-	// now, next and out belong to the event that is being worked on.
-	now  time.Time
-	next model.Offset
-	out  coordinator.Effects
+	// now, next, out and asker belong to the event that is being worked on; asker is empty where it is no request.
+	now   time.Time
+	next  model.Offset
+	out   coordinator.Effects
+	asker Asker
 }
+
+// Asker is who sent a request, as the authorizer knows them.
+type Asker struct{ Principal, Host string }
 
 // unsettled is a record of a group whose commit or refusal moves the group on.
 type unsettled struct {
@@ -101,10 +111,16 @@ func New(o Options) *Machine {
 	if o.Count == nil {
 		o.Count = func(Event, int) {}
 	}
+	if o.MayDescribe == nil {
+		o.MayDescribe = func(Asker, string) bool { return true }
+	}
+	if o.Misread == nil {
+		o.Misread = func(string, string, string) {}
+	}
 	line := timeline.New(0)
 	return &Machine{
 		options: o, line: line, groups: timeline.NewMap[string, group](line), timers: coordinator.NewDeadlines[timer](),
-		pending: pendingOffsets{}, names: map[string]string{}, topics: topics{image: image.Empty("")},
+		pending: pendingOffsets{}, names: map[string]string{}, topics: topics{image: image.Empty("")}, told: map[setting]string{},
 	}
 }
 
@@ -118,6 +134,7 @@ type waiter struct {
 // Handle works on a request of one of the kinds that have files here.
 func (m *Machine) Handle(at coordinator.At, t coordinator.Token, c coordinator.Call) coordinator.Effects {
 	m.begin(at)
+	m.asker = Asker{c.Principal, c.Client.Host}
 	w := &waiter{t, c.Body}
 	switch r := c.Body.(type) {
 	case *kmsg.JoinGroupRequest:
@@ -205,7 +222,7 @@ func (m *Machine) dueConsumer(g *consumer, t timer) {
 
 // begin opens an event. The fields that belong to it spare every method three parameters; no event runs within another.
 func (m *Machine) begin(at coordinator.At) {
-	m.now, m.next, m.out = at.Time, at.Next, coordinator.Effects{}
+	m.now, m.next, m.out, m.asker = at.Time, at.Next, coordinator.Effects{}, Asker{}
 }
 
 func (m *Machine) end() coordinator.Effects {

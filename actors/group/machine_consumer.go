@@ -16,40 +16,42 @@ import (
 // consumer is a group of the consumer protocol (KIP-848): the coordinator assigns, and each member moves to the target at
 // its own pace.
 //
-//	head.epoch        counts changes of members, subscriptions and topics
-//	head.targetEpoch  is the epoch that targets were made from; it follows, at most once an assignment interval
-//	standing.epoch    is the target that a member has come to; it follows when the member has let go what it must
+//	group epoch       counts changes of members, subscriptions and topics
+//	assignment epoch  is the group epoch that the target assignment was made from; it follows, at most once an assignment interval
+//	member epoch      is the assignment epoch that a member has come to; it follows when the member has let go what it must
 //
-// Invariants, kept by replay and by step.next:
-//  1. the three epochs only rise, and standing.epoch <= head.targetEpoch <= head.epoch but for members that left for a
+// Invariants, kept by replay and by reconciliation.next:
+//  1. the three epochs only rise, and member epoch <= assignment epoch <= group epoch but for members that left for a
 //     while (epoch -2) or that have just come in another's place (epoch 0);
 //  2. a partition is held by one member at most (owners): who has it to let go holds it still;
 //  3. all of it is replicated, sessions are not: the members' heartbeats make those again.
 type consumer struct {
 	*core
-	head      *timeline.Value[head]
-	members   *timeline.Map[string, *subscriber]
-	standings *timeline.Map[string, *standing]
-	targets   *timeline.Map[string, plan]
-	patterns  *timeline.Map[string, *resolved]
+	epochs   *timeline.Value[groupEpochs]
+	members  *timeline.Map[string, *subscriber]
+	currents *timeline.Map[string, *currentAssignment]
+	targets  *timeline.Map[string, assignment]
+	patterns *timeline.Map[string, *resolved]
 	// holders are the member ids of static members, by instance.
 	holders *timeline.Map[string, string]
-	owners  *timeline.Map[place, string]
+	owners  *timeline.Map[topicPartition, string]
 	// readers counts, by topic, the members that name it and the patterns that have it.
 	readers *timeline.Map[string, int]
 
-	// looked is the state of the metadata that head.hash was last compared with; pending says that patterns are about to
-	// be resolved. Both are soft.
-	looked  uint64
-	pending bool
+	// looked is the state of the metadata that metadataHash was last compared with. unresolved says that a member has a
+	// pattern that nobody has looked up, pending that all are about to be, for asker. All are soft.
+	looked     uint64
+	unresolved bool
+	pending    bool
+	asker      Asker
 }
 
-// head are the numbers of a group. The first epoch is 1 without a record.
-type head struct {
-	epoch       int32
-	hash        int64 // of the topics that are subscribed to, see topicsHash
-	targetEpoch int32
-	targetMs    int64 // when the target was made, 0 for not known
+// groupEpochs are the numbers of a group. The first group epoch is 1 without a record.
+type groupEpochs struct {
+	groupEpoch      int32
+	metadataHash    int64 // of the topics that are subscribed to, see topicsHash
+	assignmentEpoch int32
+	assignmentMs    int64 // when the target was made, 0 for not known
 }
 
 // subscriber is what a member says of itself. It is immutable.
@@ -71,8 +73,8 @@ type classicMember struct {
 	protocols []kmsg.JoinGroupRequestProtocol
 }
 
-// plan is a target assignment, or an assignment read as one: partitions by topic, in rising order.
-type plan = map[model.TopicID][]int32
+// assignment is a target, or what a member has read as one: partitions by topic, in rising order.
+type assignment = map[model.TopicID][]int32
 
 // resolved are the topics that a pattern has.
 type resolved struct {
@@ -83,10 +85,10 @@ type resolved struct {
 
 func (m *Machine) newConsumer(c *core) *consumer {
 	return &consumer{
-		core: c, head: timeline.NewValue(m.line, head{epoch: 1}),
-		members: timeline.NewMap[string, *subscriber](m.line), standings: timeline.NewMap[string, *standing](m.line),
-		targets: timeline.NewMap[string, plan](m.line), patterns: timeline.NewMap[string, *resolved](m.line),
-		holders: timeline.NewMap[string, string](m.line), owners: timeline.NewMap[place, string](m.line),
+		core: c, epochs: timeline.NewValue(m.line, groupEpochs{groupEpoch: 1}),
+		members: timeline.NewMap[string, *subscriber](m.line), currents: timeline.NewMap[string, *currentAssignment](m.line),
+		targets: timeline.NewMap[string, assignment](m.line), patterns: timeline.NewMap[string, *resolved](m.line),
+		holders: timeline.NewMap[string, string](m.line), owners: timeline.NewMap[topicPartition, string](m.line),
 		readers: timeline.NewMap[string, int](m.line),
 	}
 }
@@ -114,17 +116,17 @@ func (g *consumer) idle(key partition, c *committed) (int64, bool) {
 
 // status is part of group.
 func (g *consumer) status() string {
-	h, state, members := g.head.Committed(), "Stable", 0
+	h, state, members := g.epochs.Committed(), "Stable", 0
 	g.members.EachCommitted(func(id string, _ *subscriber) {
 		members++
-		if s, there := g.standings.Committed(id); !there || !s.reached(h.targetEpoch) {
+		if s, there := g.currents.Committed(id); !there || !s.reached(h.assignmentEpoch) {
 			state = "Reconciling"
 		}
 	})
 	switch {
 	case members == 0:
 		return "Empty"
-	case h.epoch > h.targetEpoch:
+	case h.groupEpoch > h.assignmentEpoch:
 		return "Assigning"
 	}
 	return state
@@ -137,12 +139,12 @@ func (m *Machine) mustConsumer(id string) *consumer {
 	return g
 }
 
-// standing is never nil: a member whose record is not there yet has nothing.
-func (g *consumer) standing(id string) *standing {
-	if s, there := g.standings.Get(id); there {
+// current is never nil: a member whose record is not there yet has nothing.
+func (g *consumer) current(id string) *currentAssignment {
+	if s, there := g.currents.Get(id); there {
 		return s
 	}
-	return &standing{}
+	return &currentAssignment{}
 }
 
 // memberIDs are in one order on every machine that replays the same records: assignors and tombstones go by it.
@@ -198,5 +200,5 @@ func (l *classicMember) same(o *classicMember) bool {
 
 func equal(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// samePlans compares targets; an empty topic is none.
-func samePlans(a, b plan) bool { return maps.EqualFunc(a, b, slices.Equal[[]int32]) }
+// sameAssignments compares targets; an empty topic is none.
+func sameAssignments(a, b assignment) bool { return maps.EqualFunc(a, b, slices.Equal[[]int32]) }

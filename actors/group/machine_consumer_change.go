@@ -38,9 +38,9 @@ func (m *Machine) advance(g *consumer, changed bool) {
 		return
 	}
 	g.looked = m.topics.stamp
-	h := g.head.Get()
-	if hash := m.topicsHash(g); changed || hash != h.hash {
-		m.recordEpoch(g.id, h.epoch+1, hash)
+	h := g.epochs.Get()
+	if hash := m.topicsHash(g); changed || hash != h.metadataHash {
+		m.recordEpoch(g.id, h.groupEpoch+1, hash)
 		m.options.Count(ConsumerRebalanced, 1)
 	}
 }
@@ -120,8 +120,8 @@ func (t *topics) look(d image.Delta) {
 	t.stamp++
 }
 
-// ordered gives the topics of a plan that there are, by name.
-func (t *topics) ordered(p plan) (list []*image.Topic) {
+// ordered gives the topics of an assignment that there are, by name.
+func (t *topics) ordered(p assignment) (list []*image.Topic) {
 	for id := range p { // any order: the list is sorted below.
 		if topic, there := t.image.TopicByID(id); there {
 			list = append(list, topic)

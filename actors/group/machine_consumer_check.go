@@ -27,19 +27,19 @@ func checkInstance(holder *subscriber, id, instance string) *kerr.Error {
 // checkEpoch holds the epoch that a member sends against where it stands. The one before is taken when the member has
 // nothing but what it may have: the answer with the newer one was lost.
 func (e *entry) checkEpoch(r *kmsg.ConsumerGroupHeartbeatRequest) *kerr.Error {
-	s := e.stands(e.known.id)
+	s := e.current(e.known.id)
 	relation := "greater"
 	switch {
-	case r.MemberEpoch == joinEpoch || r.MemberEpoch == s.epoch:
+	case r.MemberEpoch == joinEpoch || r.MemberEpoch == s.memberEpoch:
 		return nil
-	case r.MemberEpoch < s.epoch:
-		if r.MemberEpoch == s.previous && ownedOf(r.Topics).within(s.assigned) {
+	case r.MemberEpoch < s.memberEpoch:
+		if r.MemberEpoch == s.previousEpoch && ownedOf(r.Topics).within(s.assigned) {
 			return nil
 		}
 		relation = "smaller"
 	}
 	return &kerr.Error{Code: kerr.FencedMemberEpoch, Detail: fmt.Sprintf("The consumer group member has a %s member epoch (%d) than the one known "+
-		"by the group coordinator (%d). The member must abandon all its partitions and rejoin.", relation, r.MemberEpoch, s.epoch)}
+		"by the group coordinator (%d). The member must abandon all its partitions and rejoin.", relation, r.MemberEpoch, s.memberEpoch)}
 }
 
 // updated is the member with what the request says; null fields say that nothing changed.

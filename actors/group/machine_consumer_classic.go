@@ -24,7 +24,7 @@ func (g *consumer) classicMemberOf(id string, instance *string, generation int32
 	switch {
 	case !there || p.classic == nil:
 		return nil, kerr.UnknownMemberID
-	case g.standing(id).epoch != generation:
+	case g.current(id).memberEpoch != generation:
 		return nil, kerr.IllegalGeneration
 	}
 	return p, kerr.None
@@ -42,12 +42,12 @@ func (m *Machine) syncConsumer(w *waiter, g *consumer, r *kmsg.SyncGroupRequest)
 		return
 	}
 	name, kind := p.classic.protocols[0].Name, consumerType
-	s := g.standing(p.id)
+	s := g.current(p.id)
 	switch {
 	case r.ProtocolType != nil && *r.ProtocolType != kind, r.Protocol != nil && *r.Protocol != name:
 		m.refuse(w, kerr.InconsistentGroupProtocol)
 		return
-	case g.head.Get().targetEpoch > s.epoch && s.state != unrevoked:
+	case g.epochs.Get().assignmentEpoch > s.memberEpoch && s.state != unrevoked:
 		m.awaitRejoin(g, p)
 		m.refuse(w, kerr.RebalanceInProgress)
 		return
@@ -55,7 +55,7 @@ func (m *Machine) syncConsumer(w *waiter, g *consumer, r *kmsg.SyncGroupRequest)
 	m.timers.Cancel(timer{resyncTimer, g.id, p.id})
 	m.extendConsumer(g, p)
 	resp := response[*kmsg.SyncGroupResponse](r)
-	resp.ProtocolType, resp.Protocol, resp.MemberAssignment = &kind, &name, m.encodeAssignment(p, planHeld(s.assigned))
+	resp.ProtocolType, resp.Protocol, resp.MemberAssignment = &kind, &name, m.encodeAssignment(p, byTopic(s.assigned))
 	m.reply(w, resp)
 }
 
@@ -88,8 +88,8 @@ func (m *Machine) heartbeatConsumer(w *waiter, g *consumer, r *kmsg.HeartbeatReq
 	p, code := g.classicMemberOf(r.MemberID, r.InstanceID, r.Generation)
 	if code == kerr.None {
 		m.extendConsumer(g, p)
-		s := g.standing(p.id)
-		if s.epoch < g.head.Get().targetEpoch || s.state == unrevoked || s.state == unreleased && !g.waits(p.id, s) {
+		s := g.current(p.id)
+		if s.memberEpoch < g.epochs.Get().assignmentEpoch || s.state == unrevoked || s.state == unreleased && !g.waits(p.id, s) {
 			m.awaitRejoin(g, p)
 			code = kerr.RebalanceInProgress
 		}
@@ -98,12 +98,12 @@ func (m *Machine) heartbeatConsumer(w *waiter, g *consumer, r *kmsg.HeartbeatReq
 }
 
 // waits tells whether others still hold something of a member's target.
-func (g *consumer) waits(id string, s *standing) bool {
+func (g *consumer) waits(id string, s *currentAssignment) bool {
 	target, _ := g.targets.Get(id)
 	// any order: whether there is one does not depend on which is found first.
 	for topic, numbers := range target {
 		for _, n := range numbers {
-			at := place{topic, n}
+			at := topicPartition{topic, n}
 			_, mine := lookUp(s.assigned, at)
 			if _, taken := g.owners.Get(at); taken && !mine {
 				return true

@@ -49,7 +49,7 @@ func (m *Machine) joinConsumer(w *waiter, c coordinator.Client, g *consumer, r *
 	m.extendConsumer(g, p)
 	resp := response[*kmsg.JoinGroupResponse](r)
 	kind := consumerType
-	resp.MemberID, resp.Generation, resp.ProtocolType, resp.Protocol = id, now.epoch, &kind, &p.classic.protocols[0].Name
+	resp.MemberID, resp.Generation, resp.ProtocolType, resp.Protocol = id, now.memberEpoch, &kind, &p.classic.protocols[0].Name
 	m.reply(w, resp)
 }
 
@@ -123,7 +123,7 @@ func (m *Machine) ownedBefore(metadata []byte) owned {
 	for _, t := range s.OwnedPartitions {
 		if found, there := m.topics.image.Topic(t.Topic); there {
 			for _, n := range t.Partitions {
-				o[place{found.ID, n}] = true
+				o[topicPartition{found.ID, n}] = true
 			}
 		}
 	}

@@ -45,22 +45,22 @@ func (m *Machine) consumerDescribe(w *waiter, r *kmsg.ConsumerGroupDescribeReque
 // describeConsumer reads committed state alone, so that nothing is told that the log may yet refuse. The group's state is
 // derived, as Kafka does: there is no record of it.
 func (m *Machine) describeConsumer(g *consumer, out *kmsg.ConsumerGroupDescribeResponseGroup) {
-	h := g.head.Committed()
-	out.State, out.Epoch, out.AssignmentEpoch = g.status(), h.epoch, h.targetEpoch
+	h := g.epochs.Committed()
+	out.State, out.Epoch, out.AssignmentEpoch = g.status(), h.groupEpoch, h.assignmentEpoch
 	votes := map[string]int{}
 	for _, id := range timeline.SortedCommittedKeys(g.members) {
 		p, _ := g.members.Committed(id)
-		s, there := g.standings.Committed(id)
+		s, there := g.currents.Committed(id)
 		if !there {
-			s = &standing{}
+			s = &currentAssignment{}
 		}
 		target, _ := g.targets.Committed(id)
 		one := kmsg.NewConsumerGroupDescribeResponseGroupMember()
-		one.MemberID, one.InstanceID, one.RackID, one.MemberEpoch = id, p.instance, p.rack, s.epoch
+		one.MemberID, one.InstanceID, one.RackID, one.MemberEpoch = id, p.instance, p.rack, s.memberEpoch
 		one.ClientID, one.ClientHost, one.SubscribedTopics, one.SubscribedTopicRegex = p.client.ID, p.client.Host, p.topics, &p.pattern
-		both := append(append([]held(nil), s.assigned...), s.revoking...) // it still answers for what it must let go
-		slices.SortFunc(both, compareHeld)
-		one.Assignment, one.TargetAssignment = m.describePlan(planHeld(both)), m.describePlan(target)
+		both := append(append([]assignedPartition(nil), s.assigned...), s.revoking...) // it still answers for what it must let go
+		slices.SortFunc(both, compareAssigned)
+		one.Assignment, one.TargetAssignment = m.describeAssignment(byTopic(both)), m.describeAssignment(target)
 		one.MemberType = describedConsumer
 		if p.classic != nil {
 			one.MemberType = describedClassic
@@ -71,8 +71,8 @@ func (m *Machine) describeConsumer(g *consumer, out *kmsg.ConsumerGroupDescribeR
 	out.AssignorName = m.elected(votes)
 }
 
-// describePlan leaves out topics that are gone: they have no name.
-func (m *Machine) describePlan(t plan) (a kmsg.Assignment) {
+// describeAssignment leaves out topics that are gone: they have no name.
+func (m *Machine) describeAssignment(t assignment) (a kmsg.Assignment) {
 	for _, topic := range m.topics.ordered(t) {
 		out := kmsg.NewAssignmentTopicPartition()
 		out.TopicID, out.Topic, out.Partitions = topic.ID, topic.Name, t[topic.ID]

@@ -111,20 +111,20 @@ func (e *entry) look(id string, instance *string) (size int, known, holder *subs
 	return e.present.members.Len(), known, holder
 }
 
-// stands gives where a member of the group that will be stands.
-func (e *entry) stands(id string) *standing {
+// current gives the current assignment of a member of the group that will be.
+func (e *entry) current(id string) *currentAssignment {
 	switch {
 	case e.upgrade != nil:
-		return e.upgrade.standings[id]
+		return e.upgrade.currents[id]
 	case e.present != nil:
-		return e.present.standing(id)
+		return e.present.current(id)
 	}
-	return &standing{}
+	return &currentAssignment{}
 }
 
 // replace takes a static member's place: one of this protocol must have left for a while (-2) before (KIP-848).
 func (e *entry) replace(holder *subscriber, id, instance string) *kerr.Error {
-	if holder.classic == nil && e.stands(holder.id).epoch != leaveStaticEpoch {
+	if holder.classic == nil && e.current(holder.id).memberEpoch != leaveStaticEpoch {
 		return &kerr.Error{Code: kerr.UnreleasedInstanceID, Detail: fmt.Sprintf(
 			"Static member %s with instance id %s cannot join the group because the instance id is owned by %s member.", id, instance, holder.id)}
 	}
@@ -145,18 +145,18 @@ func (e *entry) open(m *Machine) {
 }
 
 // take gives where the member stands; one that takes a static member's place begins at epoch 0 with what that one had.
-func (e *entry) take(m *Machine, id string) *standing {
+func (e *entry) take(m *Machine, id string) *currentAssignment {
 	if e.replaces == nil {
-		return e.stands(id)
+		return e.current(id)
 	}
 	g, there := m.consumerGroup(e.group)
 	invariant.Check(there, "group: %s has a static member and is not there", e.group)
-	s := *g.standing(e.replaces.id)
-	s.epoch, s.previous = 0, 0
+	s := *g.current(e.replaces.id)
+	s.memberEpoch, s.previousEpoch = 0, 0
 	target, _ := g.targets.Get(e.replaces.id)
 	m.removeMember(e.group, e.replaces.id)
 	m.recordMember(e.group, e.known)
 	m.recordTarget(e.group, id, target)
-	m.recordStanding(e.group, id, &s)
+	m.recordCurrent(e.group, id, &s)
 	return &s
 }

@@ -99,10 +99,10 @@ func (m *Machine) consumerBeat(w *waiter, c coordinator.Client, r *kmsg.Consumer
 	now := m.reconcile(g, p, ownedOf(r.Topics), changed)
 	m.extendConsumer(g, p)
 	resp := response[*kmsg.ConsumerGroupHeartbeatResponse](r)
-	resp.MemberID, resp.MemberEpoch = &id, now.epoch
+	resp.MemberID, resp.MemberEpoch = &id, now.memberEpoch
 	resp.HeartbeatIntervalMillis = int32(m.heartbeatOf(g).Milliseconds())
 	if r.MemberEpoch == joinEpoch || full(r) || !slices.Equal(before.assigned, now.assigned) {
-		resp.Assignment = assignmentOf(now.assigned)
+		resp.Assignment = heartbeatAssignment(now.assigned)
 	}
 	m.reply(w, resp)
 	return nil
@@ -114,7 +114,7 @@ func full(r *kmsg.ConsumerGroupHeartbeatRequest) bool {
 }
 
 // assignmentOf is what a member may own now. What it has to let go is told by its absence.
-func assignmentOf(list []held) *kmsg.ConsumerGroupHeartbeatResponseAssignment {
+func heartbeatAssignment(list []assignedPartition) *kmsg.ConsumerGroupHeartbeatResponseAssignment {
 	a := kmsg.NewConsumerGroupHeartbeatResponseAssignment()
 	for _, h := range list {
 		if n := len(a.Topics); n == 0 || a.Topics[n-1].TopicID != h.topic {
@@ -130,21 +130,21 @@ func assignmentOf(list []held) *kmsg.ConsumerGroupHeartbeatResponseAssignment {
 
 // reconcile moves a member towards the group's target, and gives where it stands then. A member of the classic protocol has
 // timers of its own; one of the consumer protocol gets its rebalance timeout to let go, from when it is told to.
-func (m *Machine) reconcile(g *consumer, p *subscriber, has owned, changed bool) *standing {
-	h, now := g.head.Get(), g.standing(p.id)
-	if !changed && now.reached(h.targetEpoch) {
+func (m *Machine) reconcile(g *consumer, p *subscriber, has owned, changed bool) *currentAssignment {
+	h, now := g.epochs.Get(), g.current(p.id)
+	if !changed && now.reached(h.assignmentEpoch) {
 		return now
 	}
 	target, _ := g.targets.Get(p.id)
-	s := step{now: now, target: target, epoch: h.targetEpoch, reads: m.idsOf(g.topicsOf(p)), changed: changed, has: has, free: func(at place) bool {
+	r := reconciliation{now: now, target: target, assignmentEpoch: h.assignmentEpoch, reads: m.idsOf(g.topicsOf(p)), changed: changed, has: has, free: func(at topicPartition) bool {
 		_, held := g.owners.Get(at)
 		return !held
 	}}
-	next := s.next()
-	if _, recorded := g.standings.Get(p.id); recorded && next.same(now) {
+	next := r.next()
+	if _, recorded := g.currents.Get(p.id); recorded && next.same(now) {
 		return now
 	}
-	m.recordStanding(g.id, p.id, next)
+	m.recordCurrent(g.id, p.id, next)
 	if p.classic == nil && next.state == unrevoked {
 		m.timers.Set(timer{revokeTimer, g.id, p.id}, m.now.Add(p.rebalance))
 	}

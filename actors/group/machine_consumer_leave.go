@@ -55,13 +55,13 @@ func (g *consumer) static(instance string) *subscriber {
 // leaveForAWhile keeps a static member's partitions for it: a process that is restarted within its session causes no
 // rebalance (KIP-345). It forgets the epochs in which they were got: who comes back has them from the start.
 func (m *Machine) leaveForAWhile(g *consumer, p *subscriber) {
-	s := *g.standing(p.id)
-	s.epoch, s.revoking = leaveStaticEpoch, nil
-	s.assigned = append([]held(nil), s.assigned...)
+	s := *g.current(p.id)
+	s.memberEpoch, s.revoking = leaveStaticEpoch, nil
+	s.assigned = append([]assignedPartition(nil), s.assigned...)
 	for i := range s.assigned {
 		s.assigned[i].epoch = 0
 	}
-	m.recordStanding(g.id, p.id, &s)
+	m.recordCurrent(g.id, p.id, &s)
 }
 
 // fence takes members out. The others get what these had by the next target. When none is left but members of the classic
@@ -83,14 +83,14 @@ func (m *Machine) fence(g *consumer, gone ...*subscriber) {
 		}
 	}
 	g.looked = m.topics.stamp
-	m.recordEpoch(g.id, g.head.Get().epoch+1, m.topicsHash(g))
+	m.recordEpoch(g.id, g.epochs.Get().groupEpoch+1, m.topicsHash(g))
 	m.options.Count(ConsumerRebalanced, 1)
 }
 
 // revokeOver looks again, since the timer is not cancelled when a member lets go: a later time to
 // let go sets it anew. Whoever has not let go in its rebalance timeout is out: others wait for it.
 func (m *Machine) revokeOver(g *consumer, id string) {
-	if g.standing(id).state == unrevoked {
+	if g.current(id).state == unrevoked {
 		m.timedOut(g, id)
 	}
 }
@@ -115,11 +115,11 @@ func (m *Machine) resumeConsumer(g *consumer) {
 		p, _ := g.members.Get(id)
 		m.extendConsumer(g, p)
 		m.cancelClassic(g, id) // what asked it to join again may have been refused: its next heartbeat asks anew
-		if p.classic == nil && g.standing(id).state == unrevoked {
+		if p.classic == nil && g.current(id).state == unrevoked {
 			m.timers.Set(timer{revokeTimer, g.id, id}, m.now.Add(p.rebalance))
 		}
 		if _, known := g.patterns.Get(p.pattern); p.pattern != "" && !known {
-			m.resolveSoon(g)
+			g.unresolved = true
 		}
 	}
 }

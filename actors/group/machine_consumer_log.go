@@ -19,7 +19,7 @@ import (
 //	KindMember        member     what it says of itself        that changes
 //	KindTarget                   epoch of the targets          targets were made, after the last of them
 //	KindMemberTarget  member     its target                    it is another one than before
-//	KindCurrent       member     its standing                  it moves
+//	KindCurrent       member     its current assignment        it moves
 //	KindExpression    pattern    the topics it has             they were looked up
 
 // store gives out a record of a consumer group and replays it.
@@ -46,9 +46,9 @@ func (m *Machine) replayConsumer(k record.ConsumerKey, v record.Value) {
 	case *record.ConsumerTarget:
 		m.replayTargetEpoch(k.Group, v.Epoch, v.TimestampMs)
 	case *record.ConsumerMemberTarget:
-		m.replayTarget(k.Group, k.Name, planOf(v.Topics), true)
+		m.replayTarget(k.Group, k.Name, assignmentOf(v.Topics), true)
 	case *record.ConsumerCurrent:
-		m.replayStanding(k.Group, k.Name, standingOf(v))
+		m.replayCurrent(k.Group, k.Name, currentOf(v))
 	case *record.ConsumerExpression:
 		m.replayPattern(k.Group, k.Name, &resolved{topics: sorted(v.Topics), version: v.Version, atMs: v.TimestampMs})
 	case nil:
@@ -68,7 +68,7 @@ func (m *Machine) replayTombstone(k record.ConsumerKey) {
 	case record.KindMemberTarget:
 		m.replayTarget(k.Group, k.Name, nil, false)
 	case record.KindCurrent:
-		m.replayStanding(k.Group, k.Name, nil)
+		m.replayCurrent(k.Group, k.Name, nil)
 	case record.KindExpression:
 		m.replayPattern(k.Group, k.Name, nil)
 	}
@@ -120,7 +120,7 @@ func (m *Machine) recordTargetEpoch(group string, epoch int32, atMs int64) {
 	m.store(group, "", &record.ConsumerTarget{Epoch: epoch, TimestampMs: atMs})
 }
 
-func (m *Machine) recordTarget(group, id string, t plan) {
+func (m *Machine) recordTarget(group, id string, t assignment) {
 	v := &record.ConsumerMemberTarget{}
 	for _, topic := range slices.SortedFunc(maps.Keys(t), model.TopicID.Compare) {
 		if len(t[topic]) > 0 {
@@ -130,23 +130,23 @@ func (m *Machine) recordTarget(group, id string, t plan) {
 	m.store(group, id, v)
 }
 
-// planOf reads a target as samePlans compares it.
-func planOf(topics []record.TopicPartitions) plan {
-	t := make(plan, len(topics))
+// assignmentOf reads a target as sameAssignments compares it.
+func assignmentOf(topics []record.TopicPartitions) assignment {
+	t := make(assignment, len(topics))
 	for _, each := range topics {
 		t[each.Topic] = slices.Sorted(slices.Values(each.Partitions)) // Kafka writes them in any order
 	}
 	return t
 }
 
-func (m *Machine) recordStanding(group, id string, s *standing) {
+func (m *Machine) recordCurrent(group, id string, s *currentAssignment) {
 	m.store(group, id, &record.ConsumerCurrent{
-		Epoch: s.epoch, PreviousEpoch: s.previous, State: int8(s.state), Assigned: topicsOf(s.assigned), Revoking: topicsOf(s.revoking),
+		Epoch: s.memberEpoch, PreviousEpoch: s.previousEpoch, State: int8(s.state), Assigned: topicsOf(s.assigned), Revoking: topicsOf(s.revoking),
 	})
 }
 
 // topicsOf groups a sorted list by topic.
-func topicsOf(list []held) (topics []record.TopicPartitions) {
+func topicsOf(list []assignedPartition) (topics []record.TopicPartitions) {
 	for _, h := range list {
 		if n := len(topics); n == 0 || topics[n-1].Topic != h.topic {
 			topics = append(topics, record.TopicPartitions{Topic: h.topic})
@@ -157,25 +157,25 @@ func topicsOf(list []held) (topics []record.TopicPartitions) {
 	return topics
 }
 
-func standingOf(v *record.ConsumerCurrent) *standing {
-	return &standing{
-		epoch: v.Epoch, previous: v.PreviousEpoch, state: memberState(v.State),
-		assigned: heldOf(v.Assigned, v.Epoch), revoking: heldOf(v.Revoking, v.Epoch),
+func currentOf(v *record.ConsumerCurrent) *currentAssignment {
+	return &currentAssignment{
+		memberEpoch: v.Epoch, previousEpoch: v.PreviousEpoch, state: memberState(v.State),
+		assigned: assignedOf(v.Assigned, v.Epoch), revoking: assignedOf(v.Revoking, v.Epoch),
 	}
 }
 
-// heldOf takes the member's epoch for that of a partition where the record has none: software before Kafka 4.3 wrote it.
-func heldOf(topics []record.TopicPartitions, epoch int32) (list []held) {
+// assignedOf takes the member's epoch for that of a partition where the record has none: software before Kafka 4.3 wrote it.
+func assignedOf(topics []record.TopicPartitions, epoch int32) (list []assignedPartition) {
 	for _, t := range topics {
 		for i, n := range t.Partitions {
-			h := held{place{t.Topic, n}, epoch}
+			h := assignedPartition{topicPartition{t.Topic, n}, epoch}
 			if i < len(t.Epochs) {
 				h.epoch = t.Epochs[i]
 			}
 			list = append(list, h)
 		}
 	}
-	slices.SortFunc(list, compareHeld)
+	slices.SortFunc(list, compareAssigned)
 	return list
 }
 

@@ -18,17 +18,17 @@ func (g *consumer) mayCommit(r *kmsg.OffsetCommitRequest) (func(*kmsg.OffsetComm
 	if !there {
 		return nil, kerr.UnknownMemberID
 	}
-	stale, s := p.stale(), g.standing(p.id)
+	stale, s := p.stale(), g.current(p.id)
 	switch {
 	case p.classic == nil && r.Version < 9:
 		return nil, kerr.UnsupportedVersion
-	case r.Generation == s.epoch:
+	case r.Generation == s.memberEpoch:
 		return anything, kerr.None
-	case r.Generation > s.epoch: // the member did not get it from here
+	case r.Generation > s.memberEpoch: // the member did not get it from here
 		return nil, stale
 	}
 	return func(t *kmsg.OffsetCommitRequestTopic, number int32) kerr.Code {
-		if since, has := s.holds(place{model.TopicID(t.TopicID), number}); !has || r.Generation < since {
+		if since, has := s.holds(topicPartition{model.TopicID(t.TopicID), number}); !has || r.Generation < since {
 			return stale
 		}
 		return kerr.None
@@ -57,7 +57,7 @@ func (g *consumer) mayFetch(member *string, epoch int32) kerr.Code {
 	if !there {
 		return kerr.UnknownMemberID
 	}
-	if s, _ := g.standings.Committed(id); s == nil || s.epoch != epoch {
+	if s, _ := g.currents.Committed(id); s == nil || s.memberEpoch != epoch {
 		return p.stale()
 	}
 	return kerr.None

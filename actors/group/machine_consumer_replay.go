@@ -55,9 +55,9 @@ func (g *consumer) countReaders(topics []string, by int) {
 // replayEpoch sets the group's epoch. This record makes the group; its tombstone is the only one that ends it.
 func (m *Machine) replayEpoch(group string, epoch int32, hash int64) {
 	g := m.replayed(group)
-	h := g.head.Get()
-	h.epoch, h.hash = epoch, hash
-	g.head.Set(h)
+	h := g.epochs.Get()
+	h.groupEpoch, h.metadataHash = epoch, hash
+	g.epochs.Set(h)
 }
 
 // replayTargetEpoch sets the epoch of the targets; 0 takes it away.
@@ -66,13 +66,13 @@ func (m *Machine) replayTargetEpoch(group string, epoch int32, atMs int64) {
 		return
 	}
 	g := m.replayed(group)
-	h := g.head.Get()
-	h.targetEpoch, h.targetMs = epoch, atMs
-	g.head.Set(h)
+	h := g.epochs.Get()
+	h.assignmentEpoch, h.assignmentMs = epoch, atMs
+	g.epochs.Set(h)
 }
 
 // replayTarget sets a member's target; there says that it has one.
-func (m *Machine) replayTarget(group, id string, t plan, there bool) {
+func (m *Machine) replayTarget(group, id string, t assignment, there bool) {
 	switch g, known := m.consumerGroup(group); {
 	case there:
 		m.replayed(group).targets.Set(id, t)
@@ -81,38 +81,38 @@ func (m *Machine) replayTarget(group, id string, t plan, there bool) {
 	}
 }
 
-// replayStanding sets where a member stands, nil for nowhere, and with it who holds what. A partition that somebody else
+// replayCurrent sets a member's current assignment, nil for none, and with it who holds what. A partition that somebody else
 // has got meanwhile is left to them: compaction may have taken the record that let it go.
-func (m *Machine) replayStanding(group, id string, s *standing) {
+func (m *Machine) replayCurrent(group, id string, s *currentAssignment) {
 	if _, there := m.consumerGroup(group); !there && s == nil {
 		return
 	}
 	g := m.replayed(group)
-	if old, there := g.standings.Get(id); there {
-		for _, list := range [][]held{old.assigned, old.revoking} {
+	if old, there := g.currents.Get(id); there {
+		for _, list := range [][]assignedPartition{old.assigned, old.revoking} {
 			for _, h := range list {
-				if owner, _ := g.owners.Get(h.place); owner == id && !s.has(h.place) {
-					g.owners.Delete(h.place)
+				if owner, _ := g.owners.Get(h.topicPartition); owner == id && !s.has(h.topicPartition) {
+					g.owners.Delete(h.topicPartition)
 				}
 			}
 		}
 	}
 	if s == nil {
-		g.standings.Delete(id)
+		g.currents.Delete(id)
 		return
 	}
-	g.standings.Set(id, s)
-	for _, list := range [][]held{s.assigned, s.revoking} {
+	g.currents.Set(id, s)
+	for _, list := range [][]assignedPartition{s.assigned, s.revoking} {
 		for _, h := range list {
-			if owner, there := g.owners.Get(h.place); !there || owner != id {
-				g.owners.Set(h.place, id)
+			if owner, there := g.owners.Get(h.topicPartition); !there || owner != id {
+				g.owners.Set(h.topicPartition, id)
 			}
 		}
 	}
 }
 
-// has is holds for a standing that may be nil.
-func (s *standing) has(p place) bool {
+// has is holds for a current assignment that may be nil.
+func (s *currentAssignment) has(p topicPartition) bool {
 	if s == nil {
 		return false
 	}

@@ -20,17 +20,37 @@ type ConsumerOptions struct {
 // Bounded is a setting with the bounds of what single groups may set.
 type Bounded struct{ Standard, Least, Most time.Duration }
 
-// of gives the setting of a group, by the key of its config.
+// of gives the setting of a group, by the key of its config. Values are judged when they are set; one that cannot be read
+// all the same, of a log that other software wrote, is told of (Options.Misread) and the standard stands for it.
 func (b Bounded) of(m *Machine, group, key string) time.Duration {
-	text, set := m.topics.image.Config(image.ConfigResource{Type: image.GroupResource, Name: group}).Get(key)
+	from := image.ConfigResource{Type: image.GroupResource, Name: group}
+	text, set := m.topics.image.Config(from).Get(key)
 	if !set { // the standard may have been changed for the whole cluster
-		text, set = m.topics.image.Config(image.ConfigResource{Type: image.BrokerResource}).Get("group." + key)
+		from, key = image.ConfigResource{Type: image.BrokerResource}, "group."+key
+		text, set = m.topics.image.Config(from).Get(key)
+	}
+	if !set {
+		return b.Standard
 	}
 	ms, err := strconv.ParseInt(text, 10, 32)
-	if !set || err != nil { // it was judged when it was set
+	if err != nil {
+		m.misread(from.Name, key, text)
 		return b.Standard
 	}
 	return min(max(time.Duration(ms)*time.Millisecond, b.Least), b.Most)
+}
+
+// setting names a value of a group, or of the cluster with the group "".
+type setting struct{ group, key string }
+
+// misread tells of a value once, however often it is looked at: with each heartbeat.
+func (m *Machine) misread(group, key, text string) {
+	at := setting{group, key}
+	if told, known := m.told[at]; known && told == text {
+		return
+	}
+	m.told[at] = text
+	m.options.Misread(group, key, text)
 }
 
 // heartbeatOf is told to members with each answer, so that a change reaches them within the interval of before.

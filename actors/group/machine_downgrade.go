@@ -28,19 +28,19 @@ func (m *Machine) mayDowngrade(g *consumer, gone []*subscriber) bool {
 // more, and must not take for free what a member still has.
 func (m *Machine) downgrade(g *consumer, gone []*subscriber) *classic {
 	c := m.newClassic(g.core)
-	c.generation, c.protocolType = g.head.Get().epoch, consumerType
+	c.generation, c.protocolType = g.epochs.Get().groupEpoch, consumerType
 	for _, id := range g.memberIDs() {
 		p, _ := g.members.Get(id)
 		m.cancelClassic(g, id) // should the group be one of this protocol again
 		if slices.Contains(gone, p) {
 			continue
 		}
-		s := g.standing(id)
+		s := g.current(id)
 		has := append(slices.Clone(s.assigned), s.revoking...)
-		slices.SortFunc(has, compareHeld)
+		slices.SortFunc(has, compareAssigned)
 		c.add(&member{
 			id: id, instance: p.instance, client: p.client, session: p.classic.session, rebalance: p.rebalance,
-			protocols: p.classic.protocols, assigned: m.encodeAssignment(p, planHeld(has)),
+			protocols: p.classic.protocols, assigned: m.encodeAssignment(p, byTopic(has)),
 		}, consumerType)
 	}
 	c.chosen = c.elect()
@@ -58,7 +58,7 @@ func (m *Machine) downgrade(g *consumer, gone []*subscriber) *classic {
 }
 
 // encodeAssignment writes partitions as members of the classic protocol read them, in the version of their subscription.
-func (m *Machine) encodeAssignment(p *subscriber, t plan) []byte {
+func (m *Machine) encodeAssignment(p *subscriber, t assignment) []byte {
 	a := kmsg.NewConsumerMemberAssignment()
 	if first := p.classic.protocols[0].Metadata; len(first) >= 2 {
 		a.Version = int16(first[0])<<8 | int16(first[1])

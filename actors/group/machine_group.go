@@ -13,8 +13,9 @@ type group interface {
 	protocol() string
 	// status is the committed state's name.
 	status() string
-	// vacant tells that nobody is in.
+	// vacant tells that nobody is in, size how many are as it is committed.
 	vacant() bool
+	size() int
 	// subscribes tells whether a member may be reading a topic: its offsets are not deleted under it (KIP-496).
 	subscribes(topic string) bool
 	// idle gives the time from which offsets.retention.minutes count for an offset, in ms; false while it is kept.

@@ -2,15 +2,9 @@ package group
 
 import (
 	"errors"
-	"maps"
-	"slices"
-	"time"
-
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/actors/coordinator"
 	"troupe/actors/group/record"
-	"troupe/codec/kerr"
 	"troupe/internal/model"
 )
 
@@ -81,69 +75,6 @@ func (m *Machine) name(topic string) string {
 	return topic
 }
 
-// recordState gives out the record of a group as its members stand.
-func (m *Machine) recordState(g *classic) model.Offset {
-	return m.record(g, func(p *member) []byte { return p.assigned })
-}
-
-// record gives out a group's state with an assignment. The members are soft state, so that its replay only makes sure
-// of the group.
-func (m *Machine) record(g *classic, assigned func(*member) []byte) model.Offset {
-	v := kmsg.NewGroupMetadataValue()
-	v.ProtocolType, v.Generation, v.CurrentStateTimestamp = g.protocolType, g.generation, g.since.UnixMilli()
-	if len(g.members) > 0 {
-		v.Protocol = &g.chosen
-		if !g.due {
-			v.Leader = &g.leader
-		}
-	}
-	for _, p := range g.members {
-		out := kmsg.NewGroupMetadataValueMember()
-		out.MemberID, out.InstanceID, out.ClientID, out.ClientHost = p.id, p.instance, p.client.ID, p.client.Host
-		out.RebalanceTimeoutMillis, out.SessionTimeoutMillis = int32(p.rebalance.Milliseconds()), int32(p.session.Milliseconds())
-		out.Subscription, out.Assignment = p.metadata(g.chosen), assigned(p)
-		v.Members = append(v.Members, out)
-	}
-	o := m.append(record.StoreGroup(g.id, v))
-	if known, _ := m.groups.Get(g.id); known != group(g) {
-		m.groups.Set(g.id, g)
-	}
-	return o
-}
-
-// loadGroup makes a classic group as it was recorded: with members it was stable. Of each member's protocols the record has the
-// chosen one alone; the others come back when it joins again.
-func (m *Machine) loadGroup(id string, v *kmsg.GroupMetadataValue) {
-	g := m.newClassic(m.coreOf(id))
-	g.since = time.Time{}
-	if v.CurrentStateTimestamp >= 0 { // version 1 and older have none
-		g.since = time.UnixMilli(v.CurrentStateTimestamp)
-	}
-	g.protocolType, g.generation = v.ProtocolType, v.Generation
-	if v.Protocol != nil {
-		g.chosen = *v.Protocol
-	}
-	for i := range v.Members {
-		r := &v.Members[i]
-		p := &member{
-			id: r.MemberID, instance: r.InstanceID, client: coordinator.Client{ID: r.ClientID, Host: r.ClientHost},
-			session: millis(r.SessionTimeoutMillis), rebalance: millis(r.RebalanceTimeoutMillis), assigned: r.Assignment,
-			protocols: []kmsg.JoinGroupRequestProtocol{{Name: g.chosen, Metadata: r.Subscription}},
-		}
-		if r.RebalanceTimeoutMillis < 0 { // version 0 has none
-			p.rebalance = p.session
-		}
-		g.add(p, v.ProtocolType)
-		g.state = stable
-	}
-	if v.Leader != nil {
-		g.leader = *v.Leader
-	}
-	g.due = v.Leader == nil && len(g.members) > 0
-	g.topics = g.subscriptions()
-	m.groups.Set(id, g)
-}
-
 // replayDeletion takes a group out. Offsets that it leaves behind, or that were committed after that, are a group's
 // without members.
 func (m *Machine) replayDeletion(id, kind string) {
@@ -180,86 +111,6 @@ func (m *Machine) resume(id string) {
 		for _, p := range g.members {
 			m.extend(g, p)
 		}
-	}
-}
-
-// Committed makes what was written final.
-func (m *Machine) Committed(at coordinator.At, next model.Offset) coordinator.Effects {
-	m.begin(at)
-	m.line.Commit(next)
-	m.settle(next)
-	return m.end()
-}
-
-// Rollback takes back what the log refused. Soft state needs repair where it had counted on a record. Members whose
-// assignment was not recorded join again; who waits in a group that is not there any more is refused, and a group that is
-// there again goes on.
-func (m *Machine) Rollback(at coordinator.At, from model.Offset, code kerr.Code) coordinator.Effects {
-	m.begin(at)
-	m.line.Rollback(from)
-	if cut := slices.IndexFunc(m.unsettled, func(u unsettled) bool { return u.offset >= from }); cut >= 0 {
-		undone := m.unsettled[cut:]
-		m.unsettled = m.unsettled[:cut]
-		for _, u := range undone {
-			m.repair(u, code)
-		}
-	}
-	m.resumeConsumers()
-	return m.end()
-}
-
-func (m *Machine) repair(u unsettled, code kerr.Code) {
-	g := u.group
-	there, _ := m.classicGroup(g.id)
-	switch {
-	case u.created:
-		m.dissolve(g, code)
-	case u.left && there == g:
-		m.comeBack(g)
-	case u.generation > 0 && g.state == completing && g.generation == u.generation:
-		m.resetAssignment(g, code)
-		m.prepare(g)
-	}
-}
-
-func (m *Machine) resumeConsumers() {
-	for _, id := range m.groupIDs() {
-		if g, is := m.consumerGroup(id); is {
-			m.resumeConsumer(g)
-		}
-	}
-}
-
-// comeBack takes up a group that had gone over to the other protocol. Nobody waits in it: all were told to join again.
-func (m *Machine) comeBack(g *classic) {
-	for _, id := range slices.Sorted(maps.Keys(g.given)) {
-		m.timers.Set(timer{knownTimer, g.id, id}, m.now.Add(newMemberTimeout))
-	}
-	m.resume(g.id)
-	switch g.state {
-	case completing:
-		m.prepare(g)
-	case preparing:
-		m.timers.Set(timer{kind: joinTimer, group: g.id}, m.now.Add(g.rebalanceTimeout()))
-	}
-}
-
-// dissolve refuses everybody who waits in a group, and ends its timers.
-func (m *Machine) dissolve(g *classic, code kerr.Code) {
-	for _, p := range append([]*member(nil), g.members...) {
-		m.release(p, code)
-		m.drop(g, p)
-	}
-	m.cancelPhases(g)
-}
-
-// cancelPhases ends the timers of a group beside its sessions.
-func (m *Machine) cancelPhases(g *classic) {
-	for _, id := range slices.Sorted(maps.Keys(g.given)) {
-		m.timers.Cancel(timer{knownTimer, g.id, id})
-	}
-	for _, kind := range []timerKind{joinTimer, initialTimer, syncTimer} {
-		m.timers.Cancel(timer{kind: kind, group: g.id})
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 )
 
 // Patterns are regular expressions over the names of topics, in the syntax of RE2, which Kafka and Go share. They are
-// resolved apart from the heartbeat that brings them, all of a group's together: what they have is a record.
+// resolved apart from the heartbeat that brings them, all of a group's together: what they have is a record. As in Kafka
+// (4.1) they have those topics that the member whose heartbeat led to it may describe, until they are looked up anew.
 
 // patternRest is the least time between two looks at all patterns of a group (Kafka's constant).
 const patternRest = 10 * time.Second
@@ -43,6 +44,9 @@ func (m *Machine) dropPattern(g *consumer, pattern string) {
 
 // refreshPatterns has patterns resolved anew that are old, or older than topics that came since.
 func (m *Machine) refreshPatterns(g *consumer) {
+	if g.unresolved {
+		m.resolveSoon(g)
+	}
 	if g.pending || g.patterns.Len() == 0 {
 		return
 	}
@@ -61,7 +65,7 @@ func (m *Machine) refreshPatterns(g *consumer) {
 }
 
 func (m *Machine) resolveSoon(g *consumer) {
-	g.pending = true
+	g.pending, g.unresolved, g.asker = true, false, m.asker
 	m.timers.Set(timer{kind: patternTimer, group: g.id}, m.now)
 }
 
@@ -76,7 +80,7 @@ func (m *Machine) resolvePatterns(g *consumer) {
 		}
 		v := &record.ConsumerExpression{Version: int64(m.topics.image.Offset), TimestampMs: m.now.UnixMilli()}
 		for t := range m.topics.image.Topics("") {
-			if expression.MatchString(t.Name) {
+			if expression.MatchString(t.Name) && m.options.MayDescribe(g.asker, t.Name) {
 				v.Topics = append(v.Topics, t.Name)
 			}
 		}

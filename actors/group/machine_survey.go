@@ -19,11 +19,15 @@ type Commit struct {
 func (m *Machine) Survey() []Overview {
 	all := make([]Overview, 0, m.groups.Len())
 	m.groups.EachCommitted(func(id string, g group) {
-		s := Overview{ID: id, State: g.status(), Type: g.kind(), Commits: make([]Commit, 0, g.base().offsets.Len())}
-		g.base().offsets.EachCommitted(func(p partition, c *committed) {
-			s.Commits = append(s.Commits, Commit{model.TopicPartition{Topic: p.topic, Partition: p.number}, model.Offset(c.offset)})
-		})
-		all = append(all, s)
+		all = append(all, Overview{ID: id, State: g.status(), Type: g.kind(), Commits: commitsOf(g)})
+	})
+	return all
+}
+
+func commitsOf(g group) []Commit {
+	all := make([]Commit, 0, g.base().offsets.Len())
+	g.base().offsets.EachCommitted(func(p partition, c *committed) {
+		all = append(all, Commit{model.TopicPartition{Topic: p.topic, Partition: p.number}, model.Offset(c.offset)})
 	})
 	return all
 }

@@ -13,12 +13,12 @@ import (
 // retarget makes the members' targets for the group's epoch, unless the last ones are too young: then a later heartbeat
 // does (group.consumer.assignment.interval.ms). Many members that come at once are so one assignment or two.
 func (m *Machine) retarget(g *consumer) {
-	h := g.head.Get()
-	if h.targetEpoch >= h.epoch {
+	h := g.epochs.Get()
+	if h.assignmentEpoch >= h.groupEpoch {
 		return
 	}
 	wait := m.intervalOf(g)
-	if h.targetMs != 0 && wait != 0 && m.now.Before(time.UnixMilli(h.targetMs).Add(wait)) {
+	if h.assignmentMs != 0 && wait != 0 && m.now.Before(time.UnixMilli(h.assignmentMs).Add(wait)) {
 		return
 	}
 	a, known := assign.ByName(m.assignorOf(g))
@@ -26,16 +26,16 @@ func (m *Machine) retarget(g *consumer) {
 	next := a.Assign(m.assignInput(g))
 	for _, id := range g.memberIDs() {
 		was, there := g.targets.Get(id)
-		if t := trimmed(next[id]); !there || !samePlans(was, t) {
+		if t := trimmed(next[id]); !there || !sameAssignments(was, t) {
 			m.recordTarget(g.id, id, t)
 		}
 	}
-	m.recordTargetEpoch(g.id, h.epoch, m.now.UnixMilli())
+	m.recordTargetEpoch(g.id, h.groupEpoch, m.now.UnixMilli())
 }
 
 // trimmed leaves out topics without partitions, as the record does.
-func trimmed(t plan) plan {
-	out := make(plan, len(t))
+func trimmed(t assignment) assignment {
+	out := make(assignment, len(t))
 	// any order: it goes from one map into another.
 	for id, numbers := range t {
 		if len(numbers) > 0 {

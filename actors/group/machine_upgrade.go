@@ -17,10 +17,10 @@ import (
 // conversion is a classic group as one of the consumer protocol. All members have settled in the classic generation, or in
 // the first epoch where there was none.
 type conversion struct {
-	from      *classic
-	epoch     int32
-	members   []*subscriber
-	standings map[string]*standing
+	from     *classic
+	epoch    int32
+	members  []*subscriber
+	currents map[string]*currentAssignment
 }
 
 // upgradeOf makes the conversion of a group with members, or tells why it cannot be, in Kafka's words: who migrates a group
@@ -37,7 +37,7 @@ func (m *Machine) upgradeOf(g *classic) (*conversion, *kerr.Error) {
 	case len(g.members) > m.options.Consumer.MembersMax:
 		return nil, cannot("the group size exceeds the consumer group maximum size")
 	}
-	c := &conversion{from: g, epoch: max(g.generation, 1), standings: map[string]*standing{}}
+	c := &conversion{from: g, epoch: max(g.generation, 1), currents: map[string]*currentAssignment{}}
 	chosen := g.chosen
 	if chosen == "" {
 		chosen = g.elect() // a group in its first join phase has none
@@ -52,7 +52,7 @@ func (m *Machine) upgradeOf(g *classic) (*conversion, *kerr.Error) {
 			return nil, cannot("the embedded consumer protocol is malformed")
 		}
 		c.members = append(c.members, sub)
-		c.standings[p.id] = s
+		c.currents[p.id] = s
 	}
 	slices.SortFunc(c.members, func(a, b *subscriber) int { return strings.Compare(a.id, b.id) })
 	return c, nil
@@ -73,8 +73,8 @@ func (p *subscriber) read(metadata []byte) bool {
 
 // settledIn reads an assignment of the classic protocol; the reason when it cannot be. User data is what an assignor of the
 // clients' own needs, and would be lost. Topics that are gone are left out: nobody can hold them.
-func (m *Machine) settledIn(generation int32, assignment []byte) (*standing, string) {
-	s := &standing{epoch: generation, previous: generation}
+func (m *Machine) settledIn(generation int32, assignment []byte) (*currentAssignment, string) {
+	s := &currentAssignment{memberEpoch: generation, previousEpoch: generation}
 	if len(assignment) == 0 {
 		return s, "" // it has just come
 	}
@@ -89,11 +89,11 @@ func (m *Machine) settledIn(generation int32, assignment []byte) (*standing, str
 		found, there := m.topics.image.Topic(t.Topic)
 		for _, n := range t.Partitions {
 			if there {
-				s.assigned = append(s.assigned, held{place{found.ID, n}, generation})
+				s.assigned = append(s.assigned, assignedPartition{topicPartition{found.ID, n}, generation})
 			}
 		}
 	}
-	slices.SortFunc(s.assigned, compareHeld)
+	slices.SortFunc(s.assigned, compareAssigned)
 	s.assigned = slices.Compact(s.assigned)
 	return s, ""
 }
@@ -119,17 +119,17 @@ func (m *Machine) upgrade(c *conversion) {
 	now := m.mustConsumer(g.id)
 	m.recordEpoch(g.id, c.epoch, m.topicsHash(now))
 	for _, p := range c.members {
-		m.recordTarget(g.id, p.id, planHeld(c.standings[p.id].assigned))
+		m.recordTarget(g.id, p.id, byTopic(c.currents[p.id].assigned))
 	}
 	m.recordTargetEpoch(g.id, c.epoch, 0)
 	for _, p := range c.members {
-		m.recordStanding(g.id, p.id, c.standings[p.id])
+		m.recordCurrent(g.id, p.id, c.currents[p.id])
 		m.extendConsumer(now, p)
 	}
 }
 
-func planHeld(list []held) plan {
-	t := plan{}
+func byTopic(list []assignedPartition) assignment {
+	t := assignment{}
 	for _, h := range list {
 		t[h.topic] = append(t[h.topic], h.number)
 	}

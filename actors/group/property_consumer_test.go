@@ -20,7 +20,7 @@ import (
 // possession is what a member has, whichever its protocol.
 type possession struct {
 	id    string
-	owns  map[place]bool
+	owns  map[topicPartition]bool
 	heard time.Time // when it sent the last request that was answered
 }
 
@@ -78,7 +78,7 @@ func gathered(t *testing.T, chance *rand.Rand, reporters, elders int) int {
 	s.metadata.topic("t", 4)
 	g.load()
 	for i := range reporters {
-		m := &reporter{topics: []string{"t"}, possession: possession{owns: map[place]bool{}}}
+		m := &reporter{topics: []string{"t"}, possession: possession{owns: map[topicPartition]bool{}}}
 		if i < 2 {
 			instance := fmt.Sprint("i", i)
 			m.instance = &instance
@@ -87,7 +87,7 @@ func gathered(t *testing.T, chance *rand.Rand, reporters, elders int) int {
 		g.born(m)
 	}
 	for i := range elders {
-		g.elders = append(g.elders, &elder{possession: possession{id: fmt.Sprint("e", i), owns: map[place]bool{}}})
+		g.elders = append(g.elders, &elder{possession: possession{id: fmt.Sprint("e", i), owns: map[topicPartition]bool{}}})
 	}
 	for range 400 {
 		g.chance(chance)
@@ -165,7 +165,7 @@ func (g *gathering) beat(m *reporter) {
 
 func (m *reporter) says() []kmsg.ConsumerGroupHeartbeatRequestTopic {
 	topics := []kmsg.ConsumerGroupHeartbeatRequestTopic{}
-	for _, p := range slices.SortedFunc(maps.Keys(m.owns), comparePlaces) {
+	for _, p := range slices.SortedFunc(maps.Keys(m.owns), compareTopicPartitions) {
 		one := kmsg.NewConsumerGroupHeartbeatRequestTopic()
 		one.TopicID, one.Partitions = p.topic, []int32{p.number}
 		topics = append(topics, one)
@@ -198,10 +198,10 @@ func (g *gathering) answered(m *reporter, r *kmsg.ConsumerGroupHeartbeatResponse
 	if r.Assignment == nil {
 		return
 	}
-	next := map[place]bool{}
+	next := map[topicPartition]bool{}
 	for _, t := range r.Assignment.Topics {
 		for _, n := range t.Partitions {
-			next[place{t.TopicID, n}] = true
+			next[topicPartition{t.TopicID, n}] = true
 		}
 	}
 	if !maps.Equal(m.owns, next) {
@@ -217,7 +217,7 @@ func (g *gathering) answered(m *reporter, r *kmsg.ConsumerGroupHeartbeatResponse
 }
 
 // expectAlone holds what a member gets against what the others have.
-func (g *gathering) expectAlone(m *possession, p place) {
+func (g *gathering) expectAlone(m *possession, p topicPartition) {
 	for _, other := range g.all() {
 		if other != m && other.owns[p] && g.stage.now.Sub(other.heard) < reporterRebalance {
 			g.t.Fatalf("%s-%d belongs to %s and to %s", topicName(p.topic), p.number, other.id, m.id)
@@ -285,7 +285,7 @@ func (g *gathering) settleDown() {
 	if len(g.tokens) > 0 {
 		g.t.Fatalf("%d requests have no answer", len(g.tokens))
 	}
-	owners := map[place][]string{}
+	owners := map[topicPartition][]string{}
 	for _, m := range g.all() {
 		for p := range m.owns {
 			owners[p] = append(owners[p], m.id)
@@ -298,7 +298,7 @@ func (g *gathering) settleDown() {
 			continue
 		}
 		for n := range topic.Partitions {
-			p := place{topic.ID, int32(n)}
+			p := topicPartition{topic.ID, int32(n)}
 			if len(owners[p]) != 1 {
 				g.t.Fatalf("%s-%d belongs to %v when all is settled: %s", name, n, owners[p], g.describe())
 			}

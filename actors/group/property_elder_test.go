@@ -126,7 +126,7 @@ func (g *gathering) syncElder(m *elder) {
 		m.synced, m.heard = true, sent
 		for _, t := range a.Topics {
 			for _, n := range t.Partitions {
-				p := place{idOf(t.Topic), n}
+				p := topicPartition{idOf(t.Topic), n}
 				m.owns[p] = true
 				g.shared++
 				g.expectAlone(&m.possession, p)

@@ -31,8 +31,9 @@ import (
 //	refuse CODE              the log refuses all that is not committed
 //	topic NAME N             the topic is made with N partitions, or grows to as many
 //	deleted TOPIC            the topic is deleted
+//	hide TOPIC CLIENT        the authorizer lets the client not describe the topic
 //	racks A B …              brokers 1, 2, … are in these racks
-//	config GROUP KEY VALUE   a group's own setting
+//	config GROUP KEY VALUE   a group's own setting; one that cannot be read is told of as "misread"
 //	reload                   a new machine loads what is committed
 //	log                      what the log has: the last value of each key
 //
@@ -62,6 +63,8 @@ func runScenario(t *testing.T, file string) {
 		for line := range strings.Lines(head) {
 			if command := strings.TrimSpace(line); !strings.HasPrefix(command, "#") && command != "" {
 				got.WriteString(s.do(command))
+				got.WriteString(s.misread.String())
+				s.misread.Reset()
 			}
 		}
 		if strings.TrimSpace(got.String()) != strings.TrimSpace(want) {
@@ -84,6 +87,9 @@ type stage struct {
 	asked    []asked // by token
 	// parked are replies that wait for a commit.
 	parked []parked
+	// misread are settings that the machine could not read since the last command.
+	misread strings.Builder
+	hidden  map[string]bool // topic and principal
 }
 
 type asked struct {
@@ -97,7 +103,7 @@ type parked struct {
 }
 
 func newStage(t *testing.T) *stage {
-	s := &stage{t: t, random: &counter{}, metadata: newMetadata(t), now: time.UnixMilli(1_000_000)}
+	s := &stage{t: t, random: &counter{}, metadata: newMetadata(t), now: time.UnixMilli(1_000_000), hidden: map[string]bool{}}
 	s.load()
 	return s
 }
@@ -106,7 +112,9 @@ func (s *stage) load() string {
 	s.machine = New(Options{
 		SessionMin: 6 * time.Second, SessionMax: 30 * time.Minute, InitialDelay: 3 * time.Second, MembersMax: 4,
 		MetadataMax: 10, Retention: 7 * 24 * time.Hour, RetentionCheck: 10 * time.Minute, Random: s.random,
-		Consumer: consumerOptions,
+		Consumer:    consumerOptions,
+		MayDescribe: func(who Asker, topic string) bool { return !s.hidden[topic+" "+who.Principal] },
+		Misread:     func(group, key, text string) { fmt.Fprintf(&s.misread, "misread %q %s %q\n", group, key, text) },
 	})
 	s.machine.Committed(s.at(), s.upTo)
 	s.log, s.parked = s.log[:s.upTo], nil
@@ -153,6 +161,10 @@ func (s *stage) do(command string) string {
 			s.t.Fatal(err)
 		}
 		return s.settle(s.machine.Metadata(s.at(), s.metadata.topic(topic, n)))
+	case "hide":
+		topic, client, _ := strings.Cut(rest, " ")
+		s.hidden[topic+" User:"+client] = true
+		return ""
 	case "racks":
 		return s.settle(s.machine.Metadata(s.at(), s.metadata.racks(strings.Fields(rest))))
 	case "config":
@@ -205,7 +217,7 @@ func (s *stage) send(client string, body kmsg.Request) string {
 		return s.render(client, Refuse(body, code))
 	}
 	s.asked = append(s.asked, asked{client, body})
-	call := coordinator.Call{Client: coordinator.Client{ID: client, Host: "/h"}, Body: body}
+	call := coordinator.Call{Client: coordinator.Client{ID: client, Host: "/h"}, Principal: "User:" + client, Body: body}
 	return s.settle(s.machine.Handle(s.at(), coordinator.Token(len(s.asked)-1), call))
 }
 
