@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"troupe/actors/api"
+	"troupe/internal/histogram"
 )
 
 var (
@@ -13,7 +14,10 @@ var (
 	totalTimeMs   = desc("kafka_network_requestmetrics_totaltimems",
 		"Time from the arrival of a request to its written reply, in milliseconds; quantiles of the last minute or two.", "request")
 	requestSeconds = desc("troupe_request_seconds", "Time from the arrival of a request to its written reply.", "request")
-	errorsTotal    = desc("kafka_network_requestmetrics_errors_total",
+	throttleTimeMs = stageMetric("throttletimems", "Delay by a quota: none, since there are no quotas")
+	purgatorySize  = desc("kafka_server_delayedoperationpurgatory_purgatorysize",
+		"Requests that wait, by API: a Fetch for records, a Produce for disk and replicas, others for the controller.", "delayedOperation")
+	errorsTotal = desc("kafka_network_requestmetrics_errors_total",
 		"Error codes answered, by API; NONE too. A reply may have many, one a partition in most.", "request", "error")
 )
 
@@ -28,6 +32,22 @@ var stageTimes = map[api.Stage]*prometheus.Desc{
 	api.Remote:     stageMetric("remotetimems", "Wait for others: records, members of a group, the controller"),
 	api.ReplyQueue: stageMetric("responsequeuetimems", "Wait for the replies to earlier requests of the connection"),
 	api.Send:       stageMetric("responsesendtimems", "Encoding and writing"),
+}
+
+// delayedOperations are Kafka's names for what waits, by the API.
+var delayedOperations = map[string]string{
+	"Produce": "Produce", "Fetch": "Fetch", "DeleteRecords": "DeleteRecords", "ElectLeaders": "ElectLeader",
+}
+
+// collectWaiting tells of those that Kafka has, which are 0 where nothing waits.
+func (s *Server) collectWaiting(e emitter) {
+	sizes := map[string]int{}
+	for h, n := range s.deps.Waiting() {
+		sizes[h.Name] += n
+	}
+	for name, operation := range delayedOperations {
+		e.gauge(purgatorySize, float64(sizes[name]), operation)
+	}
 }
 
 // collectRequests tells of each API that was asked for. A fetch counts as FetchConsumer beside Fetch, as in Kafka: sums
@@ -45,6 +65,7 @@ func (s *Server) collectRequests(e emitter) {
 				}
 			}
 			e.millis(totalTimeMs, &r.all, &r.recent, name)
+			e.millis(throttleTimeMs, &histogram.Counts{Count: r.all.Count}, &histogram.Counts{}, name)
 			for code, n := range r.stats.Errors() {
 				e.counter(errorsTotal, float64(n), name, code.Name())
 			}

@@ -29,9 +29,11 @@ type Deps struct {
 	State func() State
 	// Connections gives the open ones by listener, and how many were ever accepted.
 	Connections func() (open map[string]int, accepted uint64)
+	// Waiting counts the requests that are not answered yet.
+	Waiting     func() map[*api.Handler]int
 	InFlight    *kit.Credits
 	Descriptors *vfs.Descriptors
-	// Lag has how far behind the groups are that are coordinated here.
+	// Lag has how far behind the groups are that are coordinated here, and asks leaders about single ones.
 	Lag *lag.Board
 	// Panics lets fault tests make actors panic (test.panics).
 	Panics bool
@@ -92,6 +94,7 @@ func (s *Server) routes() *http.ServeMux {
 	m.HandleFunc("GET /trace/rule", s.rule)
 	m.HandleFunc("GET /overview", s.overview)
 	m.HandleFunc("GET /topics", s.topics)
+	m.HandleFunc("GET /groups", s.groups)
 	m.HandleFunc("GET /debug/pprof/", pprof.Index)
 	m.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	m.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)

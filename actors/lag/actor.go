@@ -10,8 +10,20 @@ import (
 	"troupe/internal/model"
 )
 
-// Board holds the last report. It is safe for concurrent use.
-type Board struct{ last atomic.Pointer[Report] }
+// Board holds the last report, and passes on what somebody else wants to know. It is safe for concurrent use.
+type Board struct {
+	last atomic.Pointer[Report]
+	ask  func(model.BrokerID, *Question) // set before the actor runs; nil where nothing is measured
+}
+
+// Ask asks a broker about partitions now, beside the rounds.
+func (b *Board) Ask(id model.BrokerID, q *Question) {
+	if b.ask == nil {
+		q.Fail(kit.ErrStopped)
+		return
+	}
+	b.ask(id, q)
+}
 
 // Last is the report of the last round, nil before the first has ended.
 func (b *Board) Last() *Report { return b.last.Load() }
@@ -43,6 +55,7 @@ type actor struct {
 
 // New makes the actor that measures the groups which are coordinated here.
 func New(d *Deps) kit.Props {
+	d.Board.ask = d.Ask
 	return kit.Props{Kind: "lag", New: func() kit.Behavior { return &actor{deps: d, machine: NewMachine(d.Options)} }}
 }
 

@@ -101,18 +101,27 @@ func (m *Machine) reportGroup(r *Report, g *group.Overview, now time.Time) {
 	}
 }
 
-// behind measures from an offset to the end. An offset beyond it, of a log that was cut or a topic that was made anew, is not
-// behind; a record of the future, by its producer's clock, is of this moment. What retention took counts as not read, as
-// Kafka's tools have it, but keeps nobody waiting.
+// behind measures from an offset that some group has committed in this round.
 func (l *log) behind(o model.Offset, now time.Time) Behind {
-	b := Behind{Records: max(0, int64(l.end-o))}
-	if max(o, l.start) >= l.end {
-		b.Dated = true
-		return b
-	}
+	ms := Timeless
 	i := sort.Search(len(l.stamps), func(i int) bool { return l.stamps[i].offset >= o })
 	if s := l.stamps[i]; s.record != model.NoOffset {
-		b.Age, b.Dated = max(0, now.Sub(time.UnixMilli(s.ms))), true
+		ms = s.ms
+	}
+	return Answer{Start: l.start, End: l.end}.Behind(o, ms, now)
+}
+
+// Behind measures from an offset to the end; ms is the time of the record that a reader finds there first, or Timeless. An
+// offset beyond the end, of a log that was cut or a topic that was made anew, is not behind; a record of the future, by its
+// producer's clock, is of this moment. What retention took counts as not read, as Kafka's tools have it, but keeps nobody
+// waiting.
+func (a Answer) Behind(o model.Offset, ms int64, now time.Time) Behind {
+	b := Behind{Records: max(0, int64(a.End-o))}
+	switch {
+	case max(o, a.Start) >= a.End:
+		b.Dated = true
+	case ms != Timeless:
+		b.Age, b.Dated = max(0, now.Sub(time.UnixMilli(ms))), true
 	}
 	return b
 }

@@ -3,6 +3,7 @@ import { startOverview } from './overview.js';
 import { startActors } from './actors.js';
 import { startTraces } from './traces.js';
 import { startTopics } from './topics.js';
+import { startGroups } from './groups.js';
 
 const tabs = [...document.querySelectorAll('[role=tab]')];
 const views = {};
@@ -56,5 +57,6 @@ views.actors = startActors(seen('actors'), actor => {
   location.hash = 'traces';
 });
 views.topics = startTopics(seen('topics'));
+views.groups = startGroups(seen('groups'));
 addEventListener('hashchange', () => show(current()));
 show(current());
