@@ -77,10 +77,7 @@ func (p *partition) Receive(ctx *kit.Context, m kit.Message) {
 	case *Request:
 		p.request(ctx, m)
 	case *Lead:
-		if newer := m.LeaderEpoch > p.kept.lead.LeaderEpoch; newer {
-			p.kept.lead = m
-			p.begin(ctx)
-		}
+		p.lead(ctx, m)
 	case *Metadata:
 		p.kept.image = m.Delta.To
 		if p.machine == nil {
@@ -105,6 +102,25 @@ func (p *partition) Receive(ctx *kit.Context, m kit.Message) {
 		p.due(ctx)
 	case *Look:
 		p.look(m)
+	}
+}
+
+// lead follows a newer order. The replica may have had its own first: what was loaded under that epoch, or is on its way, is
+// not loaded again.
+func (p *partition) lead(ctx *kit.Context, m *Lead) {
+	if m.LeaderEpoch <= p.kept.lead.LeaderEpoch {
+		return
+	}
+	p.kept.lead = m
+	under := p.epoch
+	if l := p.loading; l != nil {
+		under = l.epoch
+		if l.machine == nil {
+			under = model.NoLeaderEpoch
+		}
+	}
+	if under < m.LeaderEpoch {
+		p.begin(ctx)
 	}
 }
 

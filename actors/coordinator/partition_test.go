@@ -157,6 +157,34 @@ func TestALogUnderAnotherLeaderEpochIsLoadedAnew(t *testing.T) {
 	}
 }
 
+// Replica and coordinator get their orders from one image, on two ways: either may be the first to hear of its epoch.
+func TestALeadershipIsLoadedOnceWhoeverHearsOfItFirst(t *testing.T) {
+	for _, replicaFirst := range []bool{false, true} {
+		w := newWorld(t, 1)
+		w.lead()
+		w.settle(time.Second)
+		commit(w, "g", 1)
+		w.rest()
+		before := w.loadings
+		w.epoch++
+		if !replicaFirst {
+			w.leadCoordinator()
+			w.rest()
+		}
+		w.shard.Send(&replica.Order{Handle: w.handle, Message: w.leadership(self)})
+		w.rest()
+		commit(w, "g", 2) // of which the coordinator hears, if of nothing else, that the epoch it knew is over
+		w.settle(time.Second)
+		w.leadCoordinator()
+		w.leadCoordinator() // an order that was given before changes nothing
+		w.settle(time.Second)
+		if got := w.loadings - before; got != 1 {
+			t.Errorf("the replica first: %v: loaded %d times", replicaFirst, got)
+		}
+		w.expectOffset("g", 1)
+	}
+}
+
 func TestRequestsThatWaitTogetherShareABatch(t *testing.T) {
 	w := newWorld(t, 1)
 	w.lead()

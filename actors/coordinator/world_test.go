@@ -33,6 +33,7 @@ type world struct {
 	directory *coordinator.Directory
 	handle    *replica.Handle
 	epoch     model.LeaderEpoch
+	loadings  int // machines that were made
 }
 
 const self model.BrokerID = 1
@@ -55,6 +56,7 @@ func newWorld(t testing.TB, seed uint64) *world {
 	w.host = w.system.Spawn("groups", coordinator.NewHost(&coordinator.Deps{
 		Kind: "group", Directory: w.directory, Refuse: group.Refuse, LoadBytes: 256, CommitTimeout: 5 * time.Second, Log: log,
 		New: func() coordinator.Machine {
+			w.loadings++
 			return group.New(group.Options{
 				SessionMin: time.Second, SessionMax: time.Hour, InitialDelay: 3 * time.Second, MembersMax: 100, MetadataMax: 4096,
 				Retention: time.Hour, RetentionCheck: time.Hour, Random: random,
