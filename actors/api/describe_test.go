@@ -202,31 +202,6 @@ func TestDescribeClusterShowsFencedBrokersOnDemand(t *testing.T) {
 	}
 }
 
-func TestTheSoleVoterDescribesItsQuorum(t *testing.T) {
-	w := newWorld(t)
-	req := kmsg.NewPtrDescribeQuorumRequest()
-	for _, name := range []string{"__cluster_metadata", "orders"} {
-		topic := kmsg.NewDescribeQuorumRequestTopic()
-		topic.Topic, topic.Partitions = name, []kmsg.DescribeQuorumRequestTopicPartition{{Partition: 0}}
-		req.Topics = append(req.Topics, topic)
-	}
-	for version := describeQuorum.Min; version <= describeQuorum.Max; version++ {
-		resp := ask[*kmsg.DescribeQuorumResponse](w, req, version)
-		p := resp.Topics[0].Partitions[0]
-		if p.ErrorCode != 0 || p.LeaderID != 1 || p.LeaderEpoch != 1 || p.HighWatermark != int64(w.image.Offset)+1 {
-			t.Errorf("v%d: %+v", version, p)
-		}
-		if len(p.CurrentVoters) != 1 || p.CurrentVoters[0].ReplicaID != 1 || p.CurrentVoters[0].LogEndOffset != p.HighWatermark || len(p.Observers) != 0 {
-			t.Errorf("v%d: voters %+v, observers %+v", version, p.CurrentVoters, p.Observers)
-		}
-		now := w.clock.Now().UnixMilli()
-		if v := p.CurrentVoters[0]; version >= 1 && (v.LastFetchTimestamp != now || v.LastCaughtUpTimestamp != now) {
-			t.Errorf("v%d: the leader fetched at %d and was caught up at %d, want now", version, v.LastFetchTimestamp, v.LastCaughtUpTimestamp)
-		}
-		expect(t, "another topic", resp.Topics[1].Partitions[0].ErrorCode, kerr.UnknownTopicOrPartition)
-	}
-}
-
 // paging asks DescribeTopicPartitions.
 func paging(limit int32, cursor *kmsg.DescribeTopicPartitionsRequestCursor, names ...string) *kmsg.DescribeTopicPartitionsRequest {
 	req := kmsg.NewPtrDescribeTopicPartitionsRequest()

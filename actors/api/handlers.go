@@ -48,4 +48,5 @@ var handlers = []*Handler{
 	describeTopicPartitions,
 	hello,
 	raft,
+	forwarded,
 }

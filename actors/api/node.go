@@ -6,8 +6,10 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"troupe/actors/controller"
 	"troupe/actors/disk"
 	"troupe/actors/kit"
+	"troupe/actors/peer"
 	"troupe/actors/replica"
 	"troupe/cluster/image"
 	"troupe/codec/kerr"
@@ -21,13 +23,14 @@ import (
 type Node struct {
 	ID         model.BrokerID
 	Self       func() private.Identity // what this node says of itself to others
+	Peers      *peer.Directory
 	Config     *configs.Broker
 	Layers     func() configs.Layers // static configuration with the dynamic broker configs of the image over it
 	Images     ImageSource
 	Replicas   *replica.Directory
 	Dirs       []*disk.Dir
-	Controller kit.Ref             // takes the controller's requests
-	Quorum     func() QuorumStatus // how the metadata quorum stands; safe for concurrent use
+	Controller kit.Ref                  // takes the controller's requests
+	Quorum     func() controller.Status // how the metadata quorum stands; safe for concurrent use
 	Sessions   *Sessions
 	Producers  ProducerIDs
 	Groups     Groups

@@ -67,7 +67,7 @@ func newWorld(t testing.TB) *world {
 		ID: 1, Config: &configs.Broker{NodeID: 1}, Layers: w.layers, Images: w, Replicas: replica.NewDirectory(),
 		Dirs:       []*disk.Dir{dir},
 		Controller: system.Spawn("controller", kit.Props{Kind: "test", New: func() kit.Behavior { return fakeController{w} }}),
-		Quorum:     SoleVoter(1, model.DirectoryID{1}, w), Sessions: NewSessions(w.clock, 1000), Producers: w, Authorizer: AllowAll{},
+		Quorum:     func() controller.Status { return controller.Status{Leader: 1} }, Sessions: NewSessions(w.clock, 1000), Producers: w, Authorizer: AllowAll{},
 		APIs: Table(), Clock: w.clock, Log: log, Stats: &Stats{},
 	}
 	w.node.Config.Fetch.MaxBytes, w.node.Config.Topics.DescribeMax = 55<<20, 2000

@@ -16,6 +16,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/console"
+	"troupe/actors/controller"
 	"troupe/actors/disk"
 	"troupe/actors/journal"
 	"troupe/actors/kit"
@@ -27,6 +28,7 @@ import (
 	"troupe/actors/trace"
 	"troupe/configs"
 	"troupe/internal/clock"
+	"troupe/internal/model"
 	"troupe/internal/vfs"
 	"troupe/partitionlog"
 	"troupe/partitionlog/checkpoint"
@@ -56,6 +58,7 @@ type Broker struct {
 
 	directories []*directory
 	identity    identity
+	incarnation model.UUID
 	sockets     []boundListener
 
 	system      *kit.System
@@ -71,7 +74,9 @@ type Broker struct {
 	source      *metadata.Source
 	groups      api.Groups
 	lag         lag.Board
+	quorum      *controller.Board
 	lifecycle   *lifecycleState
+	peers       *peer.Directory
 	refs        refs
 	node        *api.Node
 	connections *listener.Deps
@@ -90,8 +95,9 @@ type Broker struct {
 
 // refs are the actors that the broker addresses itself.
 type refs struct {
-	warden, metadata, controller, lifecycle, producerIDs, checkpointer, groups kit.Ref
-	listeners                                                                  []kit.Ref
+	warden, metadata, controller, lifecycle, producerIDs, checkpointer, groups, peers kit.Ref
+	// listeners are those of clients and brokers; other nodes come in at gates before this one serves, and until it has left.
+	listeners, gates []kit.Ref
 }
 
 // boundListener is a port that is bound before anything else, so that a port in use ends the start at once, and that is
@@ -127,7 +133,7 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 func Begin(o Options) (*Broker, error) {
 	b := &Broker{
 		cfg: &o.Config.Broker, log: o.Log, fs: o.FS, clock: o.Clock, replicas: replica.NewDirectory(),
-		registered: make(chan struct{}), failed: make(chan error, 1),
+		incarnation: newIncarnation(), registered: make(chan struct{}), failed: make(chan error, 1),
 	}
 	if b.fs == nil {
 		b.fs = vfs.OS()
@@ -164,7 +170,7 @@ func (b *Broker) Advance() bool {
 // serve is the end of a start: clients are let in.
 func (b *Broker) serve() {
 	b.noteEras()
-	b.listen()
+	b.refs.listeners = b.listenAt(false)
 	b.serving.Store(true)
 }
 

@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -217,11 +216,7 @@ func (l *lifecycle) onHeartbeat(ctx *kit.Context, resp *kmsg.BrokerHeartbeatResp
 // actor that registers again after a panic is the same to the controller.
 func (b *Broker) registrationRequest() *kmsg.BrokerRegistrationRequest {
 	req := kmsg.NewPtrBrokerRegistrationRequest()
-	u, err := model.NewUUID(rand.Reader)
-	if err != nil {
-		panic(err) // the system's randomness does not fail
-	}
-	req.IncarnationID = u
+	req.IncarnationID = b.incarnation
 	req.Version = req.MaxVersion()
 	req.BrokerID, req.ClusterID = int32(b.cfg.NodeID), b.identity.clusterID
 	req.PreviousBrokerEpoch = int64(b.previousEpoch())

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	crand "crypto/rand"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -47,11 +48,13 @@ func (b *Broker) spawn(o Options, serving func()) {
 	b.journal = journal.To(b.system.Spawn("journal", journal.New(b.log)))
 	b.spawnDisks()
 	b.source = metadata.NewSource(b.identity.clusterID, loaded.Layers, cfg)
+	b.spawnPeers(o)
 	b.spawnReplicas()
 	// Its first image may order replicas about, so the metadata actor and the shards stand before it.
 	b.spawnController(loaded)
 	b.spawnLifecycle(serving)
 	b.connect()
+	b.refs.gates = b.listenAt(true)
 	b.openConsole()
 }
 
@@ -175,11 +178,13 @@ func (b *Broker) dirOf(path string) *disk.Dir {
 
 // spawnController makes the quorum's actor and gives it the rules for configurations, which cluster/ does not know.
 func (b *Broker) spawnController(loaded *configs.Loaded) {
+	b.quorum = controller.NewBoard()
 	deps := controller.Deps{
-		Config: b.cfg, ClusterID: b.identity.clusterID, Clock: b.clock, Dir: b.metadataDir, Committed: b.metadataCommitted(), Log: b.log, Source: b.source,
-		Metadata: b.refs.metadata, Rules: configrules.New(b.source.LayersOf), Initial: loaded.Layers.Initial(), Fatal: b.fail,
+		Config: b.cfg, ClusterID: b.identity.clusterID, Clock: b.clock, Random: crand.Reader, Peers: b.peers, Links: b.refs.peers,
+		Dir: b.metadataDir, Committed: b.metadataCommitted(), Log: b.log, Source: b.source, Metadata: b.refs.metadata,
+		Rules: configrules.New(b.source.LayersOf), Initial: loaded.Layers.Initial(), Fatal: b.fail,
 	}
-	b.refs.controller = b.system.Spawn("controller", kit.Props{Kind: "controller", New: func() kit.Behavior { return controller.New(deps) }})
+	b.refs.controller = b.system.Spawn("controller", kit.Props{Kind: "controller", New: func() kit.Behavior { return controller.New(deps, b.quorum) }})
 }
 
 // spawnLifecycle makes the actors that speak for this broker to the controller. They share the broker epoch by an atomic
@@ -203,15 +208,16 @@ func (b *Broker) spawnLifecycle(serving func()) {
 func (b *Broker) connect() {
 	cfg := b.cfg
 	b.node = &api.Node{
-		ID: cfg.NodeID, Config: cfg, Layers: b.source.Layers, Images: b.source, Replicas: b.replicas, Dirs: b.dirs,
+		ID: cfg.NodeID, Self: b.introduction, Peers: b.peers, Config: cfg, Layers: b.source.Layers, Images: b.source, Replicas: b.replicas, Dirs: b.dirs,
 		Controller: b.refs.controller, Sessions: api.NewSessions(b.clock, int(cfg.Fetch.SessionSlots)),
 		Producers: idSource{b.refs.producerIDs}, Groups: b.groups, Authorizer: api.AllowAll{}, APIs: api.Table(),
-		Quorum: api.SoleVoter(cfg.NodeID, b.metadataDir.ID, b.source), Clock: b.clock, Log: b.log, Stats: &api.Stats{},
+		Quorum: b.quorum.Status, Clock: b.clock, Log: b.log, Stats: &api.Stats{},
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	b.stopNow = cancel
 	b.connections = &listener.Deps{
 		Node: b.node, Log: b.log, Trace: b.tracer, Context: ctx, Credits: kit.NewCredits(inFlight(cfg.Budgets)),
+		NodeCredits:     kit.NewCredits(nodeCredits),
 		ConnectionBytes: cfg.Budgets.ConnectionBytes, RequestMax: int(cfg.Socket.RequestMaxBytes), IdleMax: cfg.Socket.IdleMax,
 		SendBuffer: int(cfg.Socket.SendBufferBytes), ReceiveBuffer: int(cfg.Socket.ReceiveBufferBytes),
 		Limits: func() *configs.Socket { return &b.source.Broker().Socket }, Descriptors: b.descriptors,
@@ -225,17 +231,4 @@ func inFlight(b configs.Budgets) int64 {
 		return min(b.InFlightBytes, b.QueuedBytes)
 	}
 	return b.InFlightBytes
-}
-
-// listen begins to accept, when everything that a client may ask for is there.
-func (b *Broker) listen() {
-	for _, s := range b.sockets {
-		if s.socket == nil {
-			continue
-		}
-		a := &listener.Actor{Deps: b.connections, Name: s.Name, Controller: s.Controller, Socket: s.socket}
-		b.refs.listeners = append(b.refs.listeners, b.system.Spawn("listeners/"+s.Name, kit.Props{
-			Kind: "listener", New: func() kit.Behavior { return a },
-		}))
-	}
 }

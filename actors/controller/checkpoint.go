@@ -32,7 +32,8 @@ func (a *Actor) considerCheckpoint(ctx *kit.Context) {
 	m := a.deps.Config.Metadata
 	// Never within a transaction (KIP-868): an image holds half of it then.
 	policy := quorum.CheckpointPolicy{BytesMax: m.SnapshotBytes, AgeMax: m.SnapshotInterval}
-	if a.raft == nil || a.checkpoint.running || a.editor.InTransaction() || !policy.Due(a.growth, ctx.Now()) {
+	due := policy.Due(a.growth, ctx.Now()) || a.raft != nil && a.raft.Bare()
+	if a.raft == nil || a.checkpoint.running || a.editor.InTransaction() || !due {
 		return
 	}
 	// An image does not change, so the lane can write it out while the controller goes on.
@@ -69,6 +70,9 @@ func (a *Actor) checkpointDone(ctx *kit.Context, m *checkpointed) {
 		return
 	}
 	a.raft.Checkpointed(m.boundary)
+	if a.writing != nil && a.writing.step == cutting {
+		return // the log is being cut, and is shortened the next time
+	}
 	if err := a.log.DeleteRecordsTo(a.checkpoint.last); err != nil {
 		a.deps.Log.Error("metadata log cannot be shortened", "err", err)
 	}

@@ -3,6 +3,8 @@
 package controller
 
 import (
+	"time"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/cluster/controller"
@@ -19,6 +21,9 @@ type Request struct {
 	// Local tells that another node sent it here, taking this one for the leader: it is not forwarded again.
 	Local bool
 	Done  func(kmsg.Response)
+
+	deadline time.Time // of waiting for a leader
+	answered bool
 }
 
 // MessageKind is part of kit.Message.
@@ -34,8 +39,16 @@ type Raft struct {
 // MessageKind is part of kit.Message.
 func (*Raft) MessageKind() string { return "controller.raft" }
 
+// Reply answers; the first answer counts, so that a panic after it does no harm.
+func (m *Request) Reply(resp kmsg.Response) {
+	if !m.answered {
+		m.answered = true
+		m.Done(resp)
+	}
+}
+
 // Fail sends the client to look for the controller again.
-func (m *Request) Fail(error) { m.Done(controller.Refuse(m.Body, kerr.NotController)) }
+func (m *Request) Fail(error) { m.Reply(refuse(m.Body, kerr.NotController)) }
 
 // SupportedFeatures are the ranges of feature levels that this software can run (KIP-584), by name. Those of
 // transactions, share and streams groups have the level 0 alone: their coordinators are not here.

@@ -1,35 +1,17 @@
 package controller
 
 import (
-	"troupe/actors/disk"
 	"troupe/actors/kit"
 	"troupe/actors/metadata"
+	"troupe/cluster/controller"
 	"troupe/cluster/image"
 	"troupe/cluster/quorum"
 	"troupe/codec/batch"
 	"troupe/internal/model"
-	"troupe/partitionlog"
 )
 
-// round is the appends that are being made durable together: their hard state first, then the batches, then a sync of
-// the log (the order that quorum.Append documents).
-type round struct {
-	appends []*quorum.Append
-	jobs    []*partitionlog.Job
-	errs    []error
-	flush   *partitionlog.Job
-}
-
-// written says that a stage of a round is done.
-type written struct {
-	round *round
-	err   error
-}
-
-func (*written) MessageKind() string { return "controller.written" }
-
-// pump runs the quorum's effects until there are none: what was applied may make the machine propose more. Appends are
-// only gathered here, so that all of one pass share a write and a sync.
+// pump runs the quorum's effects until there are none: what was applied may make the machine propose more. Appends and
+// messages are only gathered here, so that all of one pass share a write and a sync, and a call to each voter.
 func (a *Actor) pump(ctx *kit.Context) {
 	if a.raft == nil {
 		return
@@ -40,123 +22,60 @@ func (a *Actor) pump(ctx *kit.Context) {
 			a.fail(ctx, err)
 			return
 		}
+		a.outbox = append(a.outbox, e.Send...)
 		if e.Leadership == nil && len(e.Appends) == 0 && len(e.Committed) == 0 {
+			if a.unpark(ctx) || a.write(ctx) {
+				continue
+			}
 			break
 		}
 		a.waiting = append(a.waiting, e.Appends...)
-		// Who has lost the leadership answers what it took at once. Its records may still be committed by the next leader, so the
-		// answer can only be one that makes the client look again.
-		if l := e.Leadership; l != nil && !l.Self && a.machine.Leading() {
-			a.answer(a.machine.Resign())
+		if e.Leadership != nil {
+			a.led(ctx, *e.Leadership)
 		}
 		if a.apply(ctx, e.Committed); a.ended {
 			return
 		}
 	}
-	a.write(ctx)
-}
-
-// write starts the next round when none is under way: rounds do not overlap, so raft hears of them in the order of its log.
-func (a *Actor) write(ctx *kit.Context) {
-	for a.writing == nil && len(a.waiting) > 0 {
-		r := &round{appends: a.waiting}
-		a.waiting = nil
-		var hard *quorum.HardState
-		for _, ap := range r.appends {
-			if ap.Hard != nil {
-				// The latest one covers those before it.
-				hard = ap.Hard
-			}
-			if !a.stage(ctx, r, ap) {
-				return
-			}
-		}
-		// Nothing to make durable: only messages wait for this append.
-		if hard == nil && len(r.jobs) == 0 {
-			a.finish(r)
-			continue
-		}
-		a.writing = r
-		voters := a.raft.Voters()
-		a.onLane(ctx, r, "write metadata", func() error {
-			if hard != nil {
-				if err := a.store.writeHardState(*hard, a.kraftVersion, voters); err != nil {
-					return err
-				}
-			}
-			r.errs = partitionlog.RunAppends(r.jobs)
-			return nil
-		})
-	}
-}
-
-// stage puts an append's batches into the log's plan.
-func (a *Actor) stage(ctx *kit.Context, r *round, ap *quorum.Append) bool {
-	for _, v := range ap.Batches {
-		_, job, err := a.log.Stage(v, partitionlog.StageOptions{
-			// The batches carry the leader's time, and every node's log must be the same to the byte.
-			NowMs: v.MaxTimestamp(), LeaderEpoch: v.LeaderEpoch(), Origin: partitionlog.FromLeader,
-		})
-		if err != nil {
-			a.fail(ctx, err)
-			return false
-		}
-		r.jobs = append(r.jobs, job)
-	}
-	return true
-}
-
-// onLane runs a step of a round on the metadata lane. The answer carries the round, and is dropped when the term is over.
-func (a *Actor) onLane(ctx *kit.Context, r *round, name string, do func() error) {
-	self, cause := ctx.Self(), ctx.Cause()
-	ctx.Send(a.deps.Dir.Lane(disk.Metadata), &disk.Task{
-		Name: name, Do: do, Done: func(err error) { self.SendCaused(cause, &written{r, err}) },
-	})
-}
-
-// wrote goes on from the write to the sync, and from the sync to raft.
-func (a *Actor) wrote(ctx *kit.Context, m *written) {
-	r := m.round
-	if a.writing != r {
-		return // of an earlier term
-	}
-	if m.err != nil {
-		a.fail(ctx, m.err)
+	if a.ended {
 		return
 	}
-	if r.flush == nil && len(r.jobs) > 0 {
-		for i, job := range r.jobs {
-			a.log.Done(job, r.errs[i])
-		}
-		if err := a.log.Err(); err != nil {
-			a.fail(ctx, err)
-			return
-		}
-		if r.flush = a.log.Flush(); r.flush != nil {
-			a.onLane(ctx, r, "sync metadata", r.flush.Run)
-			return
+	a.complement(ctx)
+	a.send(ctx)
+	a.show()
+}
+
+// led takes note of who leads. Who has lost the leadership answers what it took at once: its records may still be committed
+// by the next leader, so the answer can only be one that makes the client, or this node for it, look again.
+func (a *Actor) led(ctx *kit.Context, l quorum.Leadership) {
+	if !l.Self {
+		a.handedOver(nil)
+		if a.machine.Leading() {
+			a.answer(ctx, a.machine.Resign())
 		}
 	}
-	if r.flush != nil {
-		a.log.Done(r.flush, nil)
-	}
-	a.writing = nil
-	if a.full {
-		a.full = false
-		a.deps.Log.Info("metadata is written again")
-	}
-	a.finish(r)
-	// Work that a roll has brought goes behind the round: raft does not wait for it.
-	for _, job := range a.log.Background(ctx.Now().UnixMilli()) {
-		a.background(ctx, job)
+	if l.Leader != quorum.NoVoter {
+		a.standing = nil
+		a.desk.news = true
 	}
 }
 
-// finish tells raft, append by append, what now is durable.
-func (a *Actor) finish(r *round) {
-	for _, ap := range r.appends {
-		a.raft.Appended(ap)
+// appliedImage says that this broker has applied an image, and with it what the replies wait for.
+type appliedImage struct {
+	term    *term
+	replies []controller.Reply
+	last    model.Offset
+}
+
+func (*appliedImage) MessageKind() string { return "controller.applied" }
+
+// published gives the replies that waited for this broker, those of another leader too.
+func (a *Actor) published(ctx *kit.Context, m *appliedImage) {
+	if m.term != a.term || a.ended {
+		return
 	}
+	a.answer(ctx, m.replies)
+	a.desk.applied(m.last, ctx.Now())
 }
 
 // apply replays what is committed and hands the image on. Replies go out when this broker has applied it, so that a
@@ -165,7 +84,7 @@ func (a *Actor) apply(ctx *kit.Context, entries []quorum.Entry) {
 	if len(entries) == 0 {
 		return
 	}
-	led := model.NoLeaderEpoch
+	led, revised := model.NoLeaderEpoch, false
 	for _, e := range entries {
 		switch {
 		case e.Record != nil:
@@ -176,10 +95,16 @@ func (a *Actor) apply(ctx *kit.Context, entries []quorum.Entry) {
 			a.growth.Add(recordBytes, ctx.Now())
 		default:
 			a.editor.Skip(e.Offset, e.Epoch)
-			if _, ok := e.Control.(batch.LeaderChange); ok {
+			switch e.Control.(type) {
+			case batch.LeaderChange:
 				led = e.Epoch
+			case batch.Voters:
+				revised = true
 			}
 		}
+	}
+	if revised {
+		a.follow(ctx)
 	}
 	last := entries[len(entries)-1]
 	// What is committed is what readers of the log may see.
@@ -189,22 +114,33 @@ func (a *Actor) apply(ctx *kit.Context, entries []quorum.Entry) {
 	if l := a.raft.Leadership(); l.Self && led == l.Epoch {
 		a.lead(ctx, l.Epoch, next)
 	}
-	replies := a.machine.Committed(last.Offset)
-	self, cause, now := ctx.Self(), ctx.Cause(), a.term
-	ctx.Send(a.deps.Metadata, &metadata.Apply{
-		Delta: delta, Complete: a.complete, Then: func() { self.SendCaused(cause, &appliedImage{now, replies}) },
-	})
+	a.publish(ctx, delta, a.machine.Committed(last.Offset))
 	a.applied = next
+}
+
+// publish has this broker apply an image, and then gives the replies that it is the reason of.
+func (a *Actor) publish(ctx *kit.Context, d image.Delta, replies []controller.Reply) {
+	self, cause, done := ctx.Self(), ctx.Cause(), &appliedImage{a.term, replies, d.To.Offset}
+	ctx.Send(a.deps.Metadata, &metadata.Apply{
+		Delta: d, Complete: a.complete, Then: func() { self.SendCaused(cause, done) },
+	})
+}
+
+// complement tells this broker once that its metadata is complete, where that did not come with a change.
+func (a *Actor) complement(ctx *kit.Context) {
+	if !a.complete && a.raft.Settled() {
+		a.complete = true
+		a.publish(ctx, image.Diff(a.applied, a.applied), nil)
+	}
 }
 
 // lead makes the controller active: everything that was committed before is applied now.
 func (a *Actor) lead(ctx *kit.Context, epoch model.LeaderEpoch, committed *image.Image) {
 	a.complete = true
-	a.effects(a.machine.Lead(a.at(ctx), epoch, committed, a.editor.InTransaction()))
+	a.effects(ctx, a.machine.Lead(a.at(ctx), epoch, committed, a.editor.InTransaction()))
+	a.fenceAbsent(ctx)
 	// They came while nobody led, and are taken as if they came now.
-	early := a.early
-	a.early = nil
-	for _, r := range early {
+	for _, r := range a.desk.unpark() {
 		a.request(ctx, r)
 	}
 }

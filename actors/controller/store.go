@@ -73,6 +73,9 @@ func (s *store) load(o quorum.Options, first quorum.Checkpoint, clusterID string
 		// Entries are synced before anything depends on them, so only a torn last write may be missing.
 		return nil, fmt.Errorf("metadata log %s is damaged before its end: %w", s.path, report.Reason)
 	}
+	if err := s.mend(log, from.Boundary); err != nil {
+		return nil, fmt.Errorf("metadata log %s: %w", s.path, err)
+	}
 	// What was read may stand in the page cache alone, after a kill: raft takes it for safe.
 	if job := log.Flush(); job != nil {
 		err := job.Run()
@@ -138,6 +141,11 @@ func (s *store) readCheckpoint(name string, end model.Offset, epoch model.Leader
 	if err != nil {
 		return quorum.Checkpoint{}, nil, err
 	}
+	return parseCheckpoint(name, data, end, epoch, empty)
+}
+
+// parseCheckpoint reads what a file holds.
+func parseCheckpoint(name string, data []byte, end model.Offset, epoch model.LeaderEpoch, empty *image.Image) (quorum.Checkpoint, *image.Image, error) {
 	r := quorum.CheckpointReader{}
 	r.End, r.Epoch = end, epoch
 	e := empty.Edit()
@@ -159,7 +167,7 @@ func (s *store) readCheckpoint(name string, end model.Offset, epoch model.Leader
 		data = rest
 	}
 	if err := r.Done(); err != nil {
-		return quorum.Checkpoint{}, nil, err
+		return quorum.Checkpoint{}, nil, fmt.Errorf("checkpoint %s: %w", name, err)
 	}
 	// The image stands where the checkpoint ends, though its last record may be older.
 	if end > 0 {

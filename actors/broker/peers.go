@@ -1,0 +1,60 @@
+package broker
+
+import (
+	"crypto/rand"
+
+	"troupe/actors/kit"
+	"troupe/actors/listener"
+	"troupe/actors/peer"
+	"troupe/codec/private"
+	"troupe/internal/model"
+)
+
+// replyMax bounds a reply of another node: a fetch may be larger than its bounds by one batch.
+const replyMax = 256 << 20
+
+// spawnPeers makes this node's way to the others. A node that is alone has nobody to connect to.
+func (b *Broker) spawnPeers(o Options) {
+	if o.Transport == nil {
+		o.Transport = &peer.TCP{Log: b.log, FrameMax: replyMax}
+	}
+	b.peers = peer.NewDirectory()
+	b.refs.peers = b.system.Spawn("peers", peer.New(peer.Deps{Directory: b.peers, Transport: o.Transport, Self: b.introduction, Log: b.log}))
+}
+
+// introduction is what this node says of itself to others.
+func (b *Broker) introduction() private.Identity {
+	return private.Identity{
+		ClusterID: b.identity.clusterID, NodeID: b.cfg.NodeID, Directory: b.metadataDir.ID, Incarnation: b.incarnation,
+		MinVersion: private.Version, MaxVersion: private.Version,
+	}
+}
+
+// newIncarnation tells this process from those that had this node's id before.
+func newIncarnation() model.UUID {
+	u, err := model.NewUUID(rand.Reader)
+	if err != nil {
+		panic(err) // the system's randomness does not fail
+	}
+	return u
+}
+
+// nodeCredits are set apart for the requests of other nodes. They are fewer than those of clients: each has few callers, who
+// wait for their answers.
+const nodeCredits = 64 << 20
+
+// listenAt begins to accept on the sockets of one kind: other nodes are let in at the start, since it takes them to elect a
+// controller, clients when this broker serves.
+func (b *Broker) listenAt(controllers bool) []kit.Ref {
+	var begun []kit.Ref
+	for _, s := range b.sockets {
+		if s.socket == nil || s.Controller != controllers {
+			continue
+		}
+		a := &listener.Actor{
+			Deps: b.connections, Name: s.Name, Controller: s.Controller, Nodes: s.Controller || s.Name == b.cfg.InterBroker, Socket: s.socket,
+		}
+		begun = append(begun, b.system.Spawn("listeners/"+s.Name, kit.Props{Kind: "listener", New: func() kit.Behavior { return a }}))
+	}
+	return begun
+}

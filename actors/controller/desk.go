@@ -1,0 +1,144 @@
+package controller
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"troupe/actors/kit"
+	"troupe/cluster/controller"
+	"troupe/internal/model"
+)
+
+// desk keeps the requests that were not answered yet. Each is in one of its places, and leaves it by its answer or for
+// another one.
+type desk struct {
+	last controller.Token
+	// decided wait for the machine's reply, sent for that of another node.
+	decided, sent map[controller.Token]*Request
+	// parked wait for a leader, in the order in which they came.
+	parked []*Request
+	// ready have their answer, and wait for this broker to apply what it tells of.
+	ready []readyReply
+	// news tells that parked requests may have somebody to go to; retrying that they are looked at soon anyway.
+	news, retrying bool
+}
+
+// readyReply is an answer of the leader's node, given when this broker has applied the metadata that it was given under.
+type readyReply struct {
+	request *Request
+	answer  func()
+	after   model.Offset
+	until   time.Time
+}
+
+func newDesk() desk {
+	return desk{decided: map[controller.Token]*Request{}, sent: map[controller.Token]*Request{}}
+}
+
+// enter gives a request the next token.
+func (d *desk) enter(place map[controller.Token]*Request, r *Request) controller.Token {
+	d.last++
+	place[d.last] = r
+	return d.last
+}
+
+// take gives the request of a token once; nil when it was answered meanwhile.
+func take(place map[controller.Token]*Request, t controller.Token) *Request {
+	r := place[t]
+	delete(place, t)
+	return r
+}
+
+// parkedMax bounds what waits for a leader, as credits bound what clients may have under way.
+const parkedMax = 10_000
+
+// park keeps a request until somebody leads. Error: false when too many wait.
+func (d *desk) park(r *Request) bool {
+	if len(d.parked) >= parkedMax {
+		return false
+	}
+	d.parked = append(d.parked, r)
+	return true
+}
+
+// unpark gives what is parked, all of it.
+func (d *desk) unpark() []*Request {
+	all := d.parked
+	d.parked, d.news = nil, false
+	return all
+}
+
+// sweep refuses what has waited too long, and stops waiting for this broker to apply what a leader has told of.
+func (d *desk) sweep(now time.Time) {
+	rest := d.parked[:0]
+	for _, r := range d.parked {
+		if now.Before(r.deadline) {
+			rest = append(rest, r)
+		} else {
+			r.Fail(nil)
+		}
+	}
+	clear(d.parked[len(rest):])
+	d.parked = rest
+	d.applied(model.NoOffset, now)
+}
+
+// applied gives the answers that waited for an offset, and those that have waited long enough.
+func (d *desk) applied(upTo model.Offset, now time.Time) {
+	if len(d.ready) == 0 {
+		return
+	}
+	rest := d.ready[:0]
+	for _, r := range d.ready {
+		if r.after <= upTo || !now.Before(r.until) {
+			r.answer()
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	clear(d.ready[len(rest):])
+	d.ready = rest
+}
+
+// close answers everybody: with what there is, or that they have to try again.
+func (d *desk) close(err error) {
+	for _, place := range []map[controller.Token]*Request{d.decided, d.sent} {
+		for _, t := range slices.Sorted(maps.Keys(place)) {
+			place[t].Fail(err)
+		}
+		clear(place)
+	}
+	for _, r := range d.unpark() {
+		r.Fail(err)
+	}
+	for _, r := range d.ready {
+		r.answer()
+	}
+	d.ready = nil
+}
+
+// retryDue looks at the parked requests again.
+type retryDue struct{ term *term }
+
+func (*retryDue) MessageKind() string { return "controller.retry-due" }
+
+// retryAfter is the pause before a request that found nobody is sent again.
+const retryAfter = 50 * time.Millisecond
+
+// retryLater is for requests that were refused by a leader who seems to be there.
+func (a *Actor) retryLater(ctx *kit.Context) {
+	if !a.desk.retrying && len(a.desk.parked) > 0 {
+		a.desk.retrying = true
+		ctx.After(retryAfter, &retryDue{a.term})
+	}
+}
+
+func (a *Actor) retry(ctx *kit.Context, m *retryDue) {
+	if m.term != a.term || a.ended {
+		return
+	}
+	a.desk.retrying = false
+	a.desk.sweep(ctx.Now())
+	a.desk.news = true
+}

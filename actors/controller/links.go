@@ -1,0 +1,288 @@
+package controller
+
+import (
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"troupe/actors/kit"
+	"troupe/actors/peer"
+	"troupe/cluster/quorum"
+	"troupe/codec/batch"
+	"troupe/codec/private"
+	"troupe/internal/clock"
+	"troupe/internal/model"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// electionTicks is how many ticks controller.quorum.election.timeout.ms has; a leader shows itself at each of them.
+const electionTicks = 10
+
+// tick is raft's time going on.
+type tick struct{ of *ticker }
+
+// lost says that messages to a voter did not arrive.
+type lost struct {
+	term *term
+	to   quorum.VoterKey
+}
+
+// standDue ends a pause before a candidacy.
+type standDue struct{ of *standing }
+
+func (*tick) MessageKind() string     { return "controller.tick" }
+func (*lost) MessageKind() string     { return "controller.lost" }
+func (*standDue) MessageKind() string { return "controller.stand" }
+
+// ticker moves raft's time by the clock, on goroutines of its own: an actor that is held up must not find that its leader
+// was silent meanwhile. So there is one tick in its mailbox at the most; the others are not made up for.
+type ticker struct {
+	clock   clock.Clock
+	every   time.Duration
+	actor   kit.Ref
+	waiting atomic.Bool
+	stopped atomic.Bool
+}
+
+func (t *ticker) fire() {
+	if t.stopped.Load() {
+		return
+	}
+	if t.waiting.CompareAndSwap(false, true) {
+		t.actor.Send(&tick{t})
+	}
+	t.clock.AfterFunc(t.every, t.fire)
+}
+
+func (t *ticker) stop() { t.stopped.Store(true) }
+
+// pace is the length of a tick.
+func (a *Actor) pace() time.Duration { return a.deps.Config.Quorum.ElectionTimeout / electionTicks }
+
+// watchLinks asks to be told of the links to other nodes, in each incarnation.
+func (a *Actor) watchLinks(ctx *kit.Context) {
+	if !a.deps.Links.IsZero() {
+		ctx.Send(a.deps.Links, &peer.Watch{Watcher: ctx.Self()})
+	}
+}
+
+// follow goes by the present set of voters: with others there are ticks and links, alone there are none.
+func (a *Actor) follow(ctx *kit.Context) {
+	if !a.deps.Links.IsZero() {
+		know := &peer.Know{Source: "voters"}
+		for _, v := range a.raft.Voters() {
+			if at := a.addressOf(v); v.ID != a.deps.Config.NodeID && at != (peer.Address{}) {
+				know.Nodes = append(know.Nodes, peer.Node{ID: v.ID, Controller: at})
+			}
+		}
+		ctx.Send(a.deps.Links, know)
+	}
+	if a.raft.Alone() {
+		if a.ticker != nil {
+			a.ticker.stop()
+			a.ticker = nil
+		}
+		return
+	}
+	if a.ticker == nil {
+		a.ticker = &ticker{clock: a.deps.Clock, every: a.pace(), actor: ctx.Self()}
+		a.deps.Clock.AfterFunc(a.ticker.every, a.ticker.fire)
+	}
+}
+
+// addressOf is where a voter's controller listens: as it is recorded, or, with kraft.version 0, configured.
+func (a *Actor) addressOf(v batch.Voter) peer.Address {
+	for _, e := range v.Endpoints {
+		if e.Name == a.deps.Config.Quorum.Listener {
+			return peer.Address{Host: e.Host, Port: e.Port}
+		}
+	}
+	for _, named := range a.deps.Config.Quorum.Voters {
+		if named.ID == v.ID {
+			return named.Endpoint
+		}
+	}
+	return peer.Address{}
+}
+
+func (a *Actor) ticked(m *tick) {
+	m.of.waiting.Store(false)
+	if m.of == a.ticker && a.raft != nil {
+		a.raft.Tick()
+	}
+}
+
+// receive takes another voter's messages. What cannot be read is logged and dropped: raft sends again what matters.
+func (a *Actor) receive(ctx *kit.Context, m *Raft) {
+	if a.raft == nil {
+		return
+	}
+	a.copies.heard(m.From, ctx.Now())
+	for _, payload := range m.Messages {
+		if err := a.raft.Step(m.From, payload); err != nil {
+			a.deps.Log.Warn("a message of the quorum is not understood", "from", m.From.String(), "err", err)
+		}
+	}
+}
+
+// send passes on what has gathered, all that goes to one voter in one call.
+func (a *Actor) send(ctx *kit.Context) {
+	for len(a.outbox) > 0 {
+		to := a.outbox[0].To
+		call := &private.RaftRequest{ToID: to.ID, ToDirectory: to.Directory}
+		rest := a.outbox[:0]
+		for _, m := range a.outbox {
+			if m.To == to {
+				call.Messages = append(call.Messages, m.Payload)
+			} else {
+				rest = append(rest, m)
+			}
+		}
+		a.outbox = rest
+		if to == quorum.NoVoter {
+			continue
+		}
+		self := a.raft.Self()
+		call.FromID, call.FromDirectory = self.ID, self.Directory
+		actor, now := ctx.Self(), a.term
+		a.deps.Peers.SendCaused(ctx.Cause(), to.ID, &peer.Call{Link: peer.Controller, Body: call, Done: func(_ kmsg.Response, err error) {
+			if err != nil {
+				actor.Send(&lost{now, to})
+			}
+		}})
+	}
+}
+
+func (a *Actor) lose(m *lost) {
+	if m.term == a.term && a.raft != nil {
+		a.raft.Unreachable(m.to)
+	}
+}
+
+// absences are the nodes whose links were reset and whose reconnection was refused: their process has ended. It outlives
+// the terms, since it is told once.
+type absences struct{ ids []model.BrokerID }
+
+func (s *absences) add(id model.BrokerID) {
+	if !slices.Contains(s.ids, id) {
+		s.ids = append(s.ids, id)
+	}
+}
+
+func (s *absences) remove(id model.BrokerID) {
+	s.ids = slices.DeleteFunc(s.ids, func(other model.BrokerID) bool { return other == id })
+}
+
+// linkUp goes on with what waited for the node.
+func (a *Actor) linkUp(ctx *kit.Context, m *peer.Up) {
+	a.absent.remove(m.ID)
+	if a.raft != nil && m.Link == peer.Controller && a.raft.Leadership().Leader.ID == m.ID {
+		a.desk.news = true
+	}
+}
+
+// linkDown acts on the evidence that a node's process has ended: a follower forgets it as its leader, and the active
+// controller fences it.
+func (a *Actor) linkDown(ctx *kit.Context, m *peer.Down) {
+	if !m.Refused || a.raft == nil || m.ID == a.deps.Config.NodeID {
+		return
+	}
+	a.absent.add(m.ID)
+	if l := a.raft.Leadership(); !l.Self && l.Leader.ID == m.ID && m.Link == peer.Controller && a.raft.Votes() {
+		a.raft.ForgetLeader()
+		a.prepareToStand(ctx, m.ID)
+	}
+	if a.machine.Leading() {
+		a.effects(ctx, a.machine.Fence(m.ID))
+	}
+}
+
+// fenceAbsent fences who went before this node led, such as the leader before it.
+func (a *Actor) fenceAbsent(ctx *kit.Context) {
+	for _, id := range a.absent.ids {
+		a.effects(ctx, a.machine.Fence(id))
+	}
+}
+
+// standing is a voter's attempt at following a leader whose process has ended, without waiting for the election timeout.
+// The survivors take turns by their rank, so that two of them do not split the votes.
+type standing struct {
+	left  int
+	every time.Duration
+}
+
+// attempts is how many candidacies are tried before the election timeout decides as ever: one that comes before the
+// others have noticed is refused by them, since they still hear their leader.
+const attempts = 3
+
+// prepareToStand lets the first in rank stand after half a tick, in which the others notice too, and the next ones two
+// ticks later each.
+func (a *Actor) prepareToStand(ctx *kit.Context, gone model.BrokerID) {
+	rank, survivors := 0, 0
+	for _, v := range a.raft.Voters() {
+		if v.ID == gone {
+			continue
+		}
+		if v.ID == a.deps.Config.NodeID {
+			rank = survivors
+		}
+		survivors++
+	}
+	turn := 2 * a.pace()
+	a.standing = &standing{left: attempts, every: time.Duration(survivors) * turn}
+	ctx.After(a.pace()/2+time.Duration(rank)*turn, &standDue{a.standing})
+}
+
+// stand begins a candidacy, unless somebody leads by now.
+func (a *Actor) stand(ctx *kit.Context, m *standDue) {
+	if m.of != a.standing || a.raft == nil {
+		return
+	}
+	if a.raft.Leadership().Leader != quorum.NoVoter || m.of.left == 0 {
+		a.standing = nil
+		return
+	}
+	m.of.left--
+	if err := a.raft.Campaign(); err != nil {
+		a.deps.Log.Debug("no candidacy", "err", err)
+	}
+	ctx.After(m.of.every, m)
+}
+
+// HandOver asks a leader to let another voter lead, before this node stops. Done is called once, at once where there is
+// nothing to hand over, and at the latest when raft gives up on it.
+type HandOver struct{ Done func() }
+
+// MessageKind is part of kit.Message.
+func (*HandOver) MessageKind() string { return "controller.hand-over" }
+
+// Fail lets the stop go on without it.
+func (m *HandOver) Fail(error) { m.Done() }
+
+func (a *Actor) handOver(ctx *kit.Context, m *HandOver) {
+	if a.raft == nil || !a.raft.Leadership().Self || !a.raft.HandOver() {
+		m.Done()
+		return
+	}
+	a.leaving = append(a.leaving, m)
+	ctx.After(electionTicks*a.pace(), &handOverDue{m})
+}
+
+// handOverDue bounds the wait: raft gives up after an election timeout.
+type handOverDue struct{ of *HandOver }
+
+func (*handOverDue) MessageKind() string { return "controller.hand-over-due" }
+
+// handedOver ends the waits: all of them when this node leads no more, else the one.
+func (a *Actor) handedOver(only *HandOver) {
+	rest := a.leaving[:0]
+	for _, m := range a.leaving {
+		if only == nil || m == only {
+			m.Done()
+		} else {
+			rest = append(rest, m)
+		}
+	}
+	a.leaving = rest
+}

@@ -1,0 +1,132 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"troupe/codec/kerr"
+)
+
+func TestThreeControllersElectOneAndGoOnWithoutAnyOfThem(t *testing.T) {
+	for killed := 1; killed <= 3; killed++ {
+		t.Run(fmt.Sprint("without ", killed), func(t *testing.T) {
+			w := newWorld(t, uint64(killed), 3)
+			lead := w.elected(2 * time.Second)
+			for _, n := range w.nodes {
+				w.register(n)
+			}
+			if code := w.created(lead.create("before"), time.Second); code != 0 {
+				t.Fatalf("code %d", code)
+			}
+			w.same()
+			gone := w.nodes[killed-1]
+			gone.kill(true)
+			lead = w.elected(time.Second)
+			if code := w.created(lead.create("after"), time.Second); code != int16(kerr.None) {
+				t.Fatalf("code %d", code)
+			}
+			gone.start()
+			w.run(500 * time.Millisecond)
+			w.same()
+			if names := gone.names(); !slices.Equal(names, []string{"after", "before"}) {
+				t.Errorf("who came back has topics %v", names)
+			}
+		})
+	}
+}
+
+func TestALeaderWhoseProcessEndsIsReplacedInAnInstant(t *testing.T) {
+	var longest time.Duration
+	for seed := range uint64(40) {
+		w := newWorld(t, seed, 3)
+		lead := w.elected(2 * time.Second)
+		for _, n := range w.nodes {
+			w.register(n)
+		}
+		lead.kill(true)
+		took := w.until("another one leads", time.Second, func() bool { return w.leader() != nil })
+		longest = max(longest, took)
+		next := w.leader()
+		w.until("the dead broker is fenced", 100*time.Millisecond, func() bool {
+			b, ok := next.source.Image().Broker(lead.id)
+			return ok && b.Fenced
+		})
+	}
+	t.Logf("at the most %s", longest)
+	if longest > 150*time.Millisecond {
+		t.Errorf("took %s", longest)
+	}
+}
+
+func TestARequestGoesToTheLeaderAndItsChangeIsThereWhenItIsAnswered(t *testing.T) {
+	w := newWorld(t, 7, 3)
+	lead := w.elected(2 * time.Second)
+	for _, n := range w.nodes {
+		w.register(n)
+	}
+	for _, n := range w.nodes {
+		name := fmt.Sprint("asked-of-", n.id)
+		answer := n.create(name)
+		w.until("the answer comes", time.Second, func() bool { return len(answer) > 0 })
+		// At this very moment: the client's next request may name the topic.
+		if !slices.Contains(n.names(), name) {
+			t.Errorf("node %d, of which %d is the leader, does not know %s", n.id, lead.id, name)
+		}
+		if code := w.created(answer, 0); code != 0 {
+			t.Errorf("code %d", code)
+		}
+	}
+}
+
+func TestRequestsWaitForTheNextLeader(t *testing.T) {
+	w := newWorld(t, 8, 3)
+	lead := w.elected(2 * time.Second)
+	for _, n := range w.nodes {
+		w.register(n)
+	}
+	other := w.nodes[0]
+	if other == lead {
+		other = w.nodes[1]
+	}
+	lead.kill(false)
+	answer := other.create("patient")
+	if code := w.created(answer, time.Second); code != 0 {
+		t.Errorf("code %d", code)
+	}
+	// Nobody can lead now: the request is refused when it has waited long enough.
+	for _, n := range w.nodes {
+		if n.order != nil && n != other {
+			n.kill(false)
+		}
+	}
+	w.run(500 * time.Millisecond)
+	answer = other.create("in vain")
+	took := w.until("the answer comes", 2*waitMax, func() bool { return len(answer) > 0 })
+	if code := w.created(answer, 0); code != int16(kerr.NotController) || took < waitMax || took > waitMax+time.Second {
+		t.Errorf("code %d after %s", code, took)
+	}
+}
+
+func TestALeaderThatStopsHandsOver(t *testing.T) {
+	w := newWorld(t, 9, 3)
+	lead := w.elected(2 * time.Second)
+	done := make(chan struct{})
+	lead.actor.Send(&HandOver{Done: func() { close(done) }})
+	took := w.until("the leadership is handed over", time.Second, func() bool {
+		select {
+		case <-done:
+			return true
+		default:
+			return false
+		}
+	})
+	if took > 20*time.Millisecond {
+		t.Errorf("took %s", took)
+	}
+	took = w.until("another one leads", time.Second, func() bool { return w.leader() != nil && w.leader() != lead })
+	if took > 50*time.Millisecond {
+		t.Errorf("the next one needed %s more", took)
+	}
+}

@@ -1,0 +1,205 @@
+package controller
+
+import (
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/actors/kit"
+	"troupe/actors/peer"
+	"troupe/cluster/controller"
+	"troupe/cluster/quorum"
+	"troupe/codec/kerr"
+	"troupe/codec/private"
+	"troupe/internal/model"
+)
+
+// waitMax is how long a request waits for somebody who leads, through elections and lost leaders. It is longer than any
+// election of a quorum that has its majority.
+const waitMax = 5 * time.Second
+
+// applyMax is how long an answer waits for this broker to apply what it tells of. A broker that is further behind than
+// that has a client wait no longer: what it was told of is committed.
+const applyMax = time.Second
+
+// leading is who the controller's requests go to.
+func (a *Actor) leading() quorum.Leadership {
+	if a.raft == nil {
+		return quorum.Leadership{Leader: quorum.NoVoter}
+	}
+	return a.raft.Leadership()
+}
+
+// request has a request decided here or sent to the leader's node, whichever leads. While that is not known it waits.
+func (a *Actor) request(ctx *kit.Context, r *Request) {
+	if a.ended {
+		r.Fail(kit.ErrStopped)
+		return
+	}
+	if r.deadline.IsZero() {
+		r.deadline = ctx.Now().Add(waitMax)
+	}
+	switch l := a.leading(); {
+	case a.machine.Leading():
+		a.decide(ctx, r)
+	case l.Leader != quorum.NoVoter && !l.Self && !r.Local:
+		a.forward(ctx, r, l.Leader.ID)
+	case r.Local && !l.Self && a.raft != nil:
+		// Whoever sent it finds another leader: sent on from here, two nodes that are wrong about each other would never stop.
+		r.Fail(kerr.NotController)
+	default:
+		a.park(ctx, r)
+	}
+}
+
+// decide hands a request to the machine.
+func (a *Actor) decide(ctx *kit.Context, r *Request) {
+	if a.own(ctx, r) {
+		return
+	}
+	a.effects(ctx, a.machine.Handle(a.at(ctx), a.desk.enter(a.desk.decided, r), r.Body))
+}
+
+// own answers what is the quorum's and not the machine's.
+func (a *Actor) own(ctx *kit.Context, r *Request) bool {
+	switch body := r.Body.(type) {
+	case *kmsg.DescribeQuorumRequest:
+		r.Reply(a.describe(ctx, body))
+	default:
+		return false
+	}
+	return true
+}
+
+// at is when and where the machine decides: the time, and the offset that its next record will have.
+func (a *Actor) at(ctx *kit.Context) controller.At {
+	return controller.At{Time: ctx.Now(), Next: a.raft.End()}
+}
+
+// effects proposes what the machine wants appended and gives the replies that need not wait for it.
+func (a *Actor) effects(ctx *kit.Context, e controller.Effects) {
+	if len(e.Append) > 0 {
+		base, err := a.raft.Propose(e.Append, e.Level)
+		if err != nil {
+			a.deps.Log.Warn("metadata change not taken", "err", err)
+			a.answer(ctx, a.machine.Refused())
+		} else {
+			// From here on the reply waits for the records to be committed and applied.
+			a.machine.Appended(base)
+		}
+	}
+	a.answer(ctx, e.Replies)
+}
+
+// answer gives each reply once: a request that was failed meanwhile is not there any more.
+func (a *Actor) answer(ctx *kit.Context, replies []controller.Reply) {
+	for _, r := range replies {
+		if req := take(a.desk.decided, r.Token); req != nil {
+			a.settle(ctx, req, r.Response)
+		}
+	}
+}
+
+// settle gives a reply, unless it is that whoever decided leads no more: then the next leader is asked, as the client would
+// do by itself. What was asked may be done by then, which the second answer says, as Kafka's brokers have it too.
+func (a *Actor) settle(ctx *kit.Context, r *Request, resp kmsg.Response) {
+	if r.Local || !controller.Refused(resp, kerr.NotController) {
+		r.Reply(resp)
+		return
+	}
+	a.park(ctx, r)
+	a.retryLater(ctx)
+}
+
+// park keeps a request for the next leader, as long as it may wait.
+func (a *Actor) park(ctx *kit.Context, r *Request) {
+	if !ctx.Now().Before(r.deadline) || !a.desk.park(r) {
+		r.Fail(kerr.NotController)
+	}
+}
+
+// unpark sends the parked requests to whoever leads by now, and tells whether there were any.
+func (a *Actor) unpark(ctx *kit.Context) bool {
+	if !a.desk.news {
+		return false
+	}
+	waiting := a.desk.unpark()
+	for _, r := range waiting {
+		a.request(ctx, r)
+	}
+	return len(waiting) > 0
+}
+
+// forwarded is the answer of the leader's node.
+type forwarded struct {
+	term  *term
+	token controller.Token
+	resp  kmsg.Response
+	err   error
+}
+
+func (*forwarded) MessageKind() string { return "controller.forwarded" }
+
+// forward asks the leader's node. The body goes as it is, in the version that the client speaks.
+func (a *Actor) forward(ctx *kit.Context, r *Request, to model.BrokerID) {
+	call := &private.ForwardRequest{RequestKey: r.Body.Key(), RequestVersion: r.Body.GetVersion(), Body: r.Body.AppendTo(nil)}
+	self, m := ctx.Self(), &forwarded{term: a.term, token: a.desk.enter(a.desk.sent, r)}
+	a.deps.Peers.SendCaused(ctx.Cause(), to, &peer.Call{
+		Link: peer.Controller, Body: call, Deadline: ctx.Now().Add(a.deps.Config.Quorum.RequestTimeout),
+		Done: func(resp kmsg.Response, err error) {
+			m.resp, m.err = resp, err
+			self.Send(m)
+		},
+	})
+}
+
+// returned gives the leader's answer. That of a request of a client waits until this broker has applied what it tells of;
+// who asks for a node's own sake goes by what he is told.
+func (a *Actor) returned(ctx *kit.Context, m *forwarded) {
+	if m.term != a.term {
+		return
+	}
+	r := take(a.desk.sent, m.token)
+	if r == nil {
+		return
+	}
+	resp, at, err := unwrap(r.Body, m)
+	switch {
+	case err != nil:
+		a.deps.Log.Debug("request not forwarded", "key", r.Body.Key(), "err", err)
+		a.park(ctx, r)
+		a.retryLater(ctx)
+	case controller.Refused(resp, kerr.NotController):
+		a.settle(ctx, r, resp)
+	case at <= a.deps.Source.Image().Offset || between(r.Body):
+		r.Reply(resp)
+	default:
+		a.desk.ready = append(a.desk.ready, readyReply{
+			request: r, answer: func() { r.Reply(resp) }, after: at, until: ctx.Now().Add(applyMax),
+		})
+	}
+}
+
+// unwrap reads the answer that a forwarded one carries, and how far the leader's node had applied the metadata by then.
+func unwrap(asked kmsg.Request, m *forwarded) (kmsg.Response, model.Offset, error) {
+	if m.err != nil {
+		return nil, model.NoOffset, m.err
+	}
+	carried, ok := m.resp.(*private.ForwardResponse)
+	if !ok || carried.ErrorCode != 0 {
+		return nil, model.NoOffset, kerr.NotController
+	}
+	resp := asked.ResponseKind()
+	resp.SetVersion(asked.GetVersion())
+	return resp, carried.Applied, resp.ReadFrom(carried.Body)
+}
+
+// between tells the requests that nodes make on their own account.
+func between(body kmsg.Request) bool {
+	switch body.(type) {
+	case *kmsg.AlterPartitionRequest, *kmsg.BrokerRegistrationRequest, *kmsg.BrokerHeartbeatRequest,
+		*kmsg.AllocateProducerIDsRequest, *kmsg.ControllerRegistrationRequest, *kmsg.AssignReplicasToDirsRequest:
+		return true
+	}
+	return false
+}
