@@ -36,4 +36,5 @@ func handleHello(n *Node, r *Request) {
 	}
 	r.Client.Peer = &req.Node
 	r.Reply(resp)
+	n.Peers.Met(req.Node.NodeID)
 }
