@@ -1,0 +1,168 @@
+package fetcher
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"troupe/codec/kerr"
+	"troupe/internal/model"
+)
+
+const seeds = 8
+
+func each(t *testing.T, scenario func(*world)) {
+	t.Helper()
+	for seed := range uint64(seeds) {
+		w := newWorld(t, seed)
+		scenario(w)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+func TestARecordIsAcknowledgedWhenAllInSyncHaveIt(t *testing.T) {
+	each(t, func(w *world) {
+		w.produce("a", "b")
+		w.run()
+		w.acknowledged(2)
+		w.pass(100 * time.Millisecond)
+		w.converged()
+	})
+}
+
+func TestAFollowerThatDiesLeavesTheISRAndComesBack(t *testing.T) {
+	each(t, func(w *world) {
+		w.produce("a", "b", "c")
+		w.run()
+		w.kill(3, false)
+		w.produce("d", "e")
+		w.pass(time.Second)
+		w.acknowledged(3)
+		w.pass(2 * lagMax)
+		w.acknowledged(5)
+		w.start(3)
+		w.pass(time.Second)
+		w.produce("f")
+		w.pass(time.Second)
+		w.acknowledged(6)
+		w.converged()
+	})
+}
+
+func TestWhatALeaderAloneHadGoesWhenItFollowsTheNext(t *testing.T) {
+	each(t, func(w *world) {
+		w.produce("a", "b")
+		w.run()
+		for _, id := range []model.BrokerID{2, 3} { // nobody fetches from 1 any more
+			w.cut[[2]model.BrokerID{id, 1}] = true
+		}
+		w.pass(100 * time.Millisecond)
+		w.produceTo(1, "only here", true)
+		w.produceTo(1, "here too", false)
+		w.pass(100 * time.Millisecond)
+		w.elect(2, 2, 3)
+		w.run()
+		w.produce("c")
+		w.pass(time.Second)
+		if got := w.sent[2]; !got.done || got.code != kerr.NotLeaderOrFollower {
+			w.t.Errorf("what waited for the high watermark is answered with %v, %s", got.done, got.code.Name())
+		}
+		clear(w.cut)
+		w.pass(time.Second)
+		w.converged()
+		if _, values := w.log(1); len(values) != 3 {
+			w.t.Errorf("the former leader has %q", values)
+		}
+	})
+}
+
+// Kills, power cuts, cut links and elections, in the order that a seed draws. The controller elects among those in sync, and
+// takes who lost power out of the ISR before it is let in again (facts/replication.md 7, 8).
+func TestNothingAcknowledgedIsLostWhateverBreaks(t *testing.T) {
+	for seed := range uint64(30) {
+		w := newWorld(t, seed)
+		w.trouble(rand.New(rand.NewPCG(seed, 1)))
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+func (w *world) trouble(r *rand.Rand) {
+	for i := range 40 {
+		id := w.ids[r.IntN(len(w.ids))]
+		switch b := w.brokers[id]; r.IntN(8) {
+		case 0:
+			if b.process != nil && w.spared(id) {
+				w.kill(id, r.IntN(2) == 0)
+				w.depart(id)
+			}
+		case 1:
+			if b.process == nil {
+				w.start(id)
+				w.comeBack(id)
+			}
+		case 2:
+			w.cut[[2]model.BrokerID{id, w.ids[r.IntN(len(w.ids))]}] = true
+		case 3:
+			clear(w.cut)
+		case 4:
+			if b.process != nil && slices.Contains(w.state.ISR, id) {
+				w.elect(id, w.state.ISR...)
+			}
+		default:
+			if w.state.Leader != model.NoBroker {
+				w.produce(fmt.Sprint("record ", i))
+			}
+		}
+		for range r.IntN(200) {
+			w.order.Step()
+		}
+		w.pass(time.Duration(r.IntN(4)) * 10 * time.Millisecond)
+		if r.IntN(20) == 0 {
+			w.pass(2 * lagMax)
+		}
+	}
+	clear(w.cut)
+	for _, id := range w.ids {
+		if w.brokers[id].process == nil {
+			w.start(id)
+			w.comeBack(id)
+		}
+	}
+	w.pass(3 * time.Second)
+	w.produce("the end")
+	w.pass(3 * time.Second)
+	if last := w.sent[len(w.sent)-1]; !last.done || last.code != kerr.None {
+		w.t.Errorf("at the end a record is answered with %v, %s", last.done, last.code.Name())
+	}
+	w.converged()
+}
+
+// spared tells that somebody in sync is left who runs when a broker is killed.
+func (w *world) spared(id model.BrokerID) bool {
+	return slices.ContainsFunc(w.state.ISR, func(o model.BrokerID) bool { return o != id && w.brokers[o].process != nil })
+}
+
+// depart is what the controller does about a broker that is gone.
+func (w *world) depart(id model.BrokerID) {
+	isr := slices.DeleteFunc(slices.Clone(w.state.ISR), func(o model.BrokerID) bool { return o == id })
+	leader := w.state.Leader
+	if leader == id {
+		leader = isr[slices.IndexFunc(isr, func(o model.BrokerID) bool { return w.brokers[o].process != nil })]
+	}
+	if len(isr) < len(w.state.ISR) {
+		w.elect(leader, isr...)
+	}
+	w.recheck()
+}
+
+// comeBack lets a broker in again.
+func (w *world) comeBack(id model.BrokerID) {
+	w.brokers[id].unclean = false
+	w.recheck()
+}
