@@ -34,6 +34,7 @@ var handlers = []*Handler{
 	describeQuorum,
 	alterPartition,
 	updateFeatures,
+	fetchSnapshot,
 	describeCluster,
 	describeProducers,
 	brokerRegistration,

@@ -3,8 +3,10 @@ package broker
 import (
 	"context"
 	"path/filepath"
+	"sync"
 
 	"troupe/actors/console"
+	"troupe/actors/controller"
 	"troupe/actors/replica"
 	"troupe/partitionlog/checkpoint"
 )
@@ -19,9 +21,10 @@ func (b *Broker) shutDown(ctx context.Context) error {
 	}
 	b.stopping.Store(int32(console.PendingControlledShutdown))
 	defer b.closeConsole()
-	// The order of a clean stop: nothing new comes in and what came is answered; leaderships move away; logs are closed, so
-	// that the checkpoints are of what is on disk; the actors go last, since every stage needs some.
-	stages := []func(context.Context) error{b.stopGroups, b.drainListeners, b.leave, b.stopCleaners, b.closeLogs, b.checkpointAll, b.stopActors}
+	// The order of a clean stop: leaderships move away while clients and followers are still served, so that nobody waits
+	// for an election; nothing new comes in and what came is answered; logs are closed, so that the checkpoints are of what is
+	// on disk; the actors go last, since every stage needs some.
+	stages := []func(context.Context) error{b.stopGroups, b.leave, b.handOver, b.drainListeners, b.stopCleaners, b.closeLogs, b.checkpointAll, b.stopActors}
 	for _, stage := range stages {
 		if err := stage(ctx); err != nil {
 			return err
@@ -47,6 +50,13 @@ func (b *Broker) leave(ctx context.Context) error {
 	err := wait(ctx, done)
 	b.stopping.Store(int32(console.ShuttingDown))
 	return err
+}
+
+// handOver has another voter lead the metadata quorum, if this node does.
+func (b *Broker) handOver(ctx context.Context) error {
+	done := make(chan struct{})
+	b.refs.controller.Send(&controller.HandOver{Done: sync.OnceFunc(func() { close(done) })})
+	return wait(ctx, done)
 }
 
 // closeLogs has every shard flush and close its logs. One that fails leaves the stop unclean: the next start recovers.

@@ -144,6 +144,8 @@ func (a *Actor) Receive(ctx *kit.Context, m kit.Message) {
 		a.handOver(ctx, m)
 	case *handOverDue:
 		a.handedOver(m.of)
+	case *FetchSnapshot:
+		a.fetchSnapshot(ctx, m)
 	case *chunk:
 		a.installed(ctx, m)
 	case *checkpointed:

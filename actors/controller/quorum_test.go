@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/codec/kerr"
+	"troupe/configs"
 )
 
 func TestThreeControllersElectOneAndGoOnWithoutAnyOfThem(t *testing.T) {
@@ -128,5 +129,86 @@ func TestALeaderThatStopsHandsOver(t *testing.T) {
 	took = w.until("another one leads", time.Second, func() bool { return w.leader() != nil && w.leader() != lead })
 	if took > 50*time.Millisecond {
 		t.Errorf("the next one needed %s more", took)
+	}
+}
+
+// A leader that is cut off goes on writing what nobody else gets; another one writes something else at the same offsets.
+func TestWhatACutOffLeaderWroteIsTruncatedWhenItComesBack(t *testing.T) {
+	for seed := range uint64(10) {
+		w := newWorld(t, seed, 3)
+		old := w.elected(2 * time.Second)
+		for _, n := range w.nodes {
+			w.register(n)
+		}
+		if code := w.created(old.create("agreed"), time.Second); code != 0 {
+			t.Fatalf("code %d", code)
+		}
+		w.isolate(old)
+		lost := old.create("lost")
+		var next *node
+		w.until("another one leads", 2*time.Second, func() bool {
+			for _, n := range w.nodes {
+				if n != old && n.board.Status().Active {
+					next = n
+				}
+			}
+			return next != nil
+		})
+		w.until("who is cut off leads no more", time.Second, func() bool { return !old.board.Status().Active })
+		if code := w.created(next.create("kept"), time.Second); code != 0 {
+			t.Fatalf("code %d", code)
+		}
+		clear(w.cut)
+		// The change was not acknowledged and is taken once more, by the leader that there is now.
+		if code := w.created(lost, 2*time.Second); code != 0 {
+			t.Errorf("code %d", code)
+		}
+		w.same()
+		if names := old.names(); !slices.Equal(names, []string{"agreed", "kept", "lost"}) {
+			t.Errorf("who was cut off has topics %v", names)
+		}
+		old.kill(true)
+		old.start()
+		w.run(time.Second)
+		w.same()
+	}
+}
+
+func TestAControllerThatIsFarBehindGetsACheckpoint(t *testing.T) {
+	for seed := range uint64(5) {
+		w := newWorld(t, seed, 3, func(c *configs.Broker) { c.Metadata.SnapshotBytes = 1000 })
+		lead := w.elected(2 * time.Second)
+		for _, n := range w.nodes {
+			w.register(n)
+		}
+		behind := w.nodes[0]
+		if behind == lead {
+			behind = w.nodes[1]
+		}
+		w.isolate(behind)
+		for i := range 30 {
+			if code := w.created(lead.create(fmt.Sprint("topic-", i)), time.Second); code != 0 {
+				t.Fatalf("code %d", code)
+			}
+			if i == 10 || i == 20 { // the log goes as far as the checkpoint before the last
+				w.run(time.Second)
+			}
+		}
+		had := behind.checkpoints()
+		clear(w.cut)
+		w.same()
+		if slices.Equal(had, behind.checkpoints()) {
+			t.Error("it came without a checkpoint")
+		}
+		if n := len(behind.names()); n != 30 {
+			t.Errorf("%d topics came", n)
+		}
+		behind.kill(true)
+		behind.start()
+		w.run(time.Second)
+		w.same()
+		if n := len(behind.names()); n != 30 {
+			t.Errorf("%d topics are left after a crash", n)
+		}
 	}
 }

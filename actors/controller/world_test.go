@@ -39,7 +39,7 @@ type world struct {
 	// cut tells of links that let nothing pass, by the two ends.
 	cut map[[2]model.BrokerID]bool
 	// tune changes the configuration of a node that starts.
-	tune  func(*configs.Broker)
+	tune  []func(*configs.Broker)
 	fatal func(error)
 }
 
@@ -61,11 +61,11 @@ type node struct {
 // latency is what a request takes from one node to another; refusedAfter how long the others need to notice a dead process.
 const latency, refusedAfter = time.Millisecond, 3 * time.Millisecond
 
-func newWorld(t *testing.T, seed uint64, voters int) *world {
+func newWorld(t *testing.T, seed uint64, voters int, tune ...func(*configs.Broker)) *world {
 	t.Helper()
 	w := &world{
 		t: t, clock: clock.NewManual(time.Unix(1_700_000_000, 0)), seed: seed, random: rand.New(rand.NewPCG(seed, 1)),
-		cut: map[[2]model.BrokerID]bool{}, tune: func(*configs.Broker) {}, fatal: func(err error) { t.Errorf("the process ends: %v", err) },
+		cut: map[[2]model.BrokerID]bool{}, tune: tune, fatal: func(err error) { t.Errorf("the process ends: %v", err) },
 	}
 	for i := range voters {
 		w.voters = append(w.voters, configs.Voter{ID: model.BrokerID(i + 1), Endpoint: configs.Endpoint{Host: "h", Port: uint16(i + 1)}})
@@ -131,7 +131,9 @@ func (n *node) start() {
 	cfg.Metadata.SegmentBytes, cfg.Metadata.SnapshotBytes = 1<<30, 1<<30
 	cfg.Membership.SessionTimeout = 9 * time.Second
 	cfg.Topics.Partitions, cfg.Topics.ReplicationFactor, cfg.Topics.Deletable = 1, 1, true
-	n.w.tune(cfg)
+	for _, tune := range n.w.tune {
+		tune(cfg)
+	}
 	if err := errors.Join(n.fs.MkdirAll("/data", 0o755), n.fs.SyncDir("/")); err != nil {
 		n.w.t.Fatal(err)
 	}
@@ -214,6 +216,8 @@ func (n *node) serve(request kmsg.Request, reply func(kmsg.Response)) {
 		if request := Forwarded(r, n.source.Image, func(resp *private.ForwardResponse) { reply(resp) }); request != nil {
 			n.actor.Send(request)
 		}
+	case *kmsg.FetchSnapshotRequest:
+		n.actor.Send(&FetchSnapshot{Body: r, Done: func(resp *kmsg.FetchSnapshotResponse) { reply(resp) }})
 	default:
 		n.w.t.Errorf("request %T is not served", request)
 	}
@@ -360,4 +364,25 @@ func (w *world) same() {
 			w.t.Errorf("node %d has topics %v, the leader %v", n.id, n.names(), lead.names())
 		}
 	}
+}
+
+// isolate cuts all links of a node, both ways.
+func (w *world) isolate(n *node) {
+	for _, other := range w.nodes {
+		w.cut[[2]model.BrokerID{n.id, other.id}], w.cut[[2]model.BrokerID{other.id, n.id}] = true, true
+	}
+}
+
+// checkpoints are those of a node's directory, but for the one that it began with.
+func (n *node) checkpoints() (names []string) {
+	entries, err := n.fs.ReadDir("/data/__cluster_metadata-0")
+	if err != nil {
+		n.w.t.Fatal(err)
+	}
+	for _, e := range entries {
+		if end, _, ok := quorum.ParseCheckpointName(e.Name()); ok && end > 0 {
+			names = append(names, e.Name())
+		}
+	}
+	return names
 }
