@@ -49,9 +49,12 @@ func (b *Broker) spawn(o Options, serving func()) {
 	b.spawnDisks()
 	b.source = metadata.NewSource(b.identity.clusterID, loaded.Layers, cfg)
 	b.spawnPeers(o)
+	b.lifecycle = &lifecycleState{id: cfg.NodeID}
+	b.spawnReplication()
 	b.spawnReplicas()
 	// Its first image may order replicas about, so the metadata actor and the shards stand before it.
 	b.spawnController(loaded)
+	b.refs.alterations.Send(&alterationsOpen{b.refs.controller})
 	b.spawnLifecycle(serving)
 	b.connect()
 	b.refs.gates = b.listenAt(true)
@@ -117,7 +120,10 @@ func (p prefixed) Spawn(name string, props kit.Props) kit.Ref {
 func (b *Broker) spawnReplicas() {
 	found, clean := b.foundLogs()
 	b.opening = newOpening()
-	deps := &replica.Deps{Self: b.cfg.NodeID, Log: b.log, Journal: b.journal, Dropped: b.dropped, ProducerExpiry: func() time.Duration { return b.source.Broker().Producers.Expiration }}
+	deps := &replica.Deps{
+		Self: b.cfg.NodeID, Log: b.log, Journal: b.journal, Dropped: b.dropped, ProducerExpiry: func() time.Duration { return b.source.Broker().Producers.Expiration },
+		Fetchers: b.refs.fetchers, Alterations: b.refs.alterations, Eligible: b.eligible, LagMax: b.cfg.Replication.LagMax,
+	}
 	pace := replica.Pace{First: b.cfg.Log.InitialTaskDelay, Retention: b.cfg.Log.RetentionCheck, Producers: b.cfg.Producers.ExpirationCheck}
 	for i := range shardCount {
 		b.shards = append(b.shards, b.system.Spawn(fmt.Sprintf("replicas/%d", i), replica.NewShard(deps, pace)))
@@ -127,7 +133,7 @@ func (b *Broker) spawnReplicas() {
 	md := metadata.Deps{
 		Coordinators: map[string]kit.Ref{api.OffsetsTopic: b.refs.groups},
 		Self:         b.cfg.NodeID, Source: b.source, Replicas: b.replicas, Shards: b.shards, Dirs: b.dirs, Log: b.log, Journal: b.journal,
-		Found: found, Clean: clean, Settled: b.opening.settled, Opened: b.opening.opened,
+		Peers: b.refs.peers, InterBroker: b.cfg.InterBroker, Found: found, Clean: clean, Settled: b.opening.settled, Opened: b.opening.opened,
 	}
 	b.refs.metadata = b.system.Spawn("metadata", metadata.New(md))
 	dirs := b.dirs
@@ -190,7 +196,6 @@ func (b *Broker) spawnController(loaded *configs.Loaded) {
 // spawnLifecycle makes the actors that speak for this broker to the controller. They share the broker epoch by an atomic
 // number: each of their requests must carry the present one.
 func (b *Broker) spawnLifecycle(serving func()) {
-	b.lifecycle = &lifecycleState{id: b.cfg.NodeID}
 	registration := b.registrationRequest()
 	b.refs.lifecycle = b.system.Spawn("lifecycle", kit.Props{Kind: "lifecycle", New: func() kit.Behavior {
 		return &lifecycle{

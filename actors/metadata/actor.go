@@ -54,8 +54,11 @@ type Deps struct {
 	Replicas *replica.Directory
 	Shards   []kit.Ref
 	Dirs     []*disk.Dir
-	Log      *slog.Logger
-	Journal  journal.Journal
+	// Peers is told of the other brokers, which are reached at their listeners of the name InterBroker; zero for nobody.
+	Peers       kit.Ref
+	InterBroker string
+	Log         *slog.Logger
+	Journal     journal.Journal
 	// Coordinators are the hosts of the coordinators of internal topics, by topic.
 	Coordinators map[string]kit.Ref
 	// Found are the logs that were there at the start; what no image claims is set aside as stray.

@@ -1,0 +1,25 @@
+package broker
+
+import (
+	"troupe/actors/fetcher"
+	"troupe/internal/model"
+)
+
+// spawnReplication makes the actors by which replicas here reach their leaders, and leaders the controller.
+func (b *Broker) spawnReplication() {
+	r := b.cfg.Replication
+	b.refs.alterations = b.system.Spawn("alterations", newAlterations(b.lifecycle))
+	b.refs.fetchers = b.system.Spawn("fetchers", fetcher.New(fetcher.Deps{
+		Self: b.cfg.NodeID, Peers: b.peers, Epoch: b.lifecycle.epoch, Log: b.log,
+		Limits: fetcher.Limits{
+			WaitMax: r.FetchWaitMax, Backoff: r.FetchBackoff, Timeout: r.SocketTimeout, MinBytes: r.FetchMinBytes,
+			PartitionBytes: r.FetchMaxBytes, ResponseMaxBytes: r.ResponseMaxBytes,
+		},
+	}))
+}
+
+// eligible tells who may be in an ISR, by the metadata that is applied here.
+func (b *Broker) eligible(id model.BrokerID, epoch model.BrokerEpoch) bool {
+	other, ok := b.source.Image().Broker(id)
+	return ok && other.Active() && (epoch == -1 || epoch == other.Epoch)
+}
