@@ -61,7 +61,10 @@ func (s *supervisor) Receive(ctx *kit.Context, m kit.Message) {
 		s.sources[m.Source] = m.Nodes
 		s.learn(ctx)
 	case *Watch:
-		s.watchers = append(s.watchers, m.Watcher)
+		// An actor that was restarted watches again, and has forgotten what it heard.
+		if !slices.Contains(s.watchers, m.Watcher) {
+			s.watchers = append(s.watchers, m.Watcher)
+		}
 		s.catchUp(ctx, m.Watcher)
 	case *Up:
 		s.tell(ctx, m.ID, m.Link, m)
