@@ -99,17 +99,17 @@ func (a *Actor) newTerm() *term {
 	d := a.deps
 	return &term{
 		desk:    newDesk(),
-		machine: newMachine(d, 0), // leads nothing until the files were read
+		machine: newMachine(d, 0, nil), // leads nothing until the files were read
 	}
 }
 
 // newMachine makes a machine from the configuration; it holds no state of the cluster until it leads.
-func newMachine(d Deps, kraftVersion int16) *controller.Machine {
+func newMachine(d Deps, kraftVersion int16, levels map[string]int16) *controller.Machine {
 	return controller.New(controller.Options{
 		NodeID: d.Config.NodeID, ClusterID: d.ClusterID, Random: d.Random, Rules: d.Rules,
 		Partitions: d.Config.Topics.Partitions, ReplicationFactor: int16(d.Config.Topics.ReplicationFactor),
 		SessionTimeout: d.Config.Membership.SessionTimeout, DeleteTopics: d.Config.Topics.Deletable,
-		Features: SupportedFeatures, Levels: newClusterLevels, Initial: d.Initial, KRaftVersion: kraftVersion,
+		Features: SupportedFeatures, Levels: levels, Initial: d.Initial, KRaftVersion: kraftVersion,
 	})
 }
 

@@ -101,7 +101,7 @@ func (a *Actor) loaded(ctx *kit.Context, m *loadDone) {
 		return
 	}
 	a.log, a.raft, a.kraftVersion = m.found.log, m.found.raft, m.found.kraftVersion
-	a.machine = newMachine(a.deps, a.kraftVersion)
+	a.machine = newMachine(a.deps, a.kraftVersion, a.newLevels(m.found.formatted, m.found.log.LogEnd() == 0))
 	a.editor = m.found.image.Edit()
 	a.applied = m.found.image
 	a.checkpoint.last = m.found.image.Offset + 1

@@ -40,6 +40,7 @@ type loaded struct {
 	image *image.Image // of the checkpoint; the log behind it comes out of raft as it is committed
 	// kraftVersion is the finalized kraft.version.
 	kraftVersion int16
+	formatted    map[string]int16 // levels of a new cluster, see formattedLevels
 }
 
 // load brings back the log and raft's state. A directory that does not exist is a new node's.
@@ -97,7 +98,11 @@ func (s *store) load(o quorum.Options, first quorum.Checkpoint, clusterID string
 	if err != nil {
 		return nil, err
 	}
-	return &loaded{log: log, raft: m, image: img, kraftVersion: from.KRaftVersion}, nil
+	out := &loaded{log: log, raft: m, image: img, kraftVersion: from.KRaftVersion}
+	if from.End == 0 { // the first records may not be in the log yet
+		out.formatted, err = s.formattedLevels()
+	}
+	return out, err
 }
 
 // format makes the directory of a new node: an empty log and the checkpoint that names the first voters.

@@ -74,7 +74,8 @@ type Options struct {
 	DeleteTopics bool
 	// Initial is the configuration of all brokers that a new cluster begins with (configs.Layers.Initial).
 	Initial map[string]string
-	// Levels are the levels that a new cluster begins with, of features beside metadata.version; of others it is 0.
+	// Levels are the levels that a new cluster begins with. metadata.version is the latest where it is not among them, of
+	// other features it is 0.
 	Levels map[string]int16
 	// Features is what this node can run of each feature beside metadata.version.
 	Features []record.FeatureRange
@@ -170,6 +171,9 @@ func atomic(records []record.Record, level record.MetadataVersion) []record.Reco
 // level is the finalized metadata.version, or that of a new cluster before its first records.
 func (m *Machine) level() record.MetadataVersion {
 	if m.current.Feature(image.MetadataVersionFeature) == 0 {
+		if level, set := m.options.Levels[image.MetadataVersionFeature]; set {
+			return record.MetadataVersion(level)
+		}
 		return record.LatestMetadataVersion
 	}
 	return m.current.MetadataVersion()

@@ -31,7 +31,7 @@ func (m *Machine) Lead(at At, epoch model.LeaderEpoch, committed *image.Image, o
 		records = append(records, &record.AbortTransaction{Reason: &reason})
 	}
 	if committed.Feature(image.MetadataVersionFeature) == 0 {
-		records = append(records, atomic(m.bootstrap(), record.LatestMetadataVersion)...)
+		records = append(records, atomic(m.bootstrap(), m.level())...)
 	}
 	if len(records) == 0 {
 		return Effects{}
@@ -52,10 +52,12 @@ func reopened(i *image.Image) *image.Editor {
 // bootstrap is the first records of a new cluster. A feature without a record is finalized at 0.
 func (m *Machine) bootstrap() []record.Record {
 	records := []record.Record{
-		&record.FeatureLevel{Name: image.MetadataVersionFeature, Level: int16(record.LatestMetadataVersion)},
+		&record.FeatureLevel{Name: image.MetadataVersionFeature, Level: int16(m.level())},
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.options.Levels)) {
-		records = append(records, &record.FeatureLevel{Name: name, Level: m.options.Levels[name]})
+		if level := m.options.Levels[name]; level > 0 && name != image.MetadataVersionFeature {
+			records = append(records, &record.FeatureLevel{Name: name, Level: level})
+		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.options.Initial)) {
 		value := m.options.Initial[key]
