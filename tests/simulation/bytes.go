@@ -1,7 +1,9 @@
 package simulation
 
 import (
+	"fmt"
 	"hash/crc32"
+	"time"
 
 	"troupe/actors/replica"
 	"troupe/codec/batch"
@@ -18,9 +20,23 @@ type byteCheck struct {
 type replicated struct {
 	topic model.TopicID
 	// batches are the checksums of whole batches by their base offset.
-	batches map[model.Offset]uint32
-	// checked is how far the log of a process was compared.
-	checked map[*process]model.Offset
+	batches map[model.Offset]sighting
+	// checked is how far the log of a process was compared, ends where the log ended at the last look.
+	checked, ends map[*process]model.Offset
+}
+
+// sighting is a batch as it was first seen, and where and when.
+type sighting struct {
+	sum   uint32
+	last  model.Offset
+	epoch model.LeaderEpoch
+	node  int
+	life  int
+	at    time.Duration
+}
+
+func (s sighting) String() string {
+	return fmt.Sprintf("to %d of epoch %d at node %d, life %d, after %s", s.last, s.epoch, s.node, s.life, s.at.Round(time.Millisecond))
 }
 
 // lookBytes is how much of a log is read at once.
@@ -29,13 +45,14 @@ const lookBytes = 1 << 16
 func (c *byteCheck) look(p *process, r *replica.Handle) {
 	known := c.partitions[r.TP]
 	if known == nil || known.topic != r.TopicID {
-		known = &replicated{topic: r.TopicID, batches: map[model.Offset]uint32{}, checked: map[*process]model.Offset{}}
+		known = &replicated{topic: r.TopicID, batches: map[model.Offset]sighting{}, checked: map[*process]model.Offset{}, ends: map[*process]model.Offset{}}
 		c.partitions[r.TP] = known
 	}
 	v := r.View()
 	if v == nil || !r.Status().Online {
 		return
 	}
+	c.truncated(p, r, known, v.LogEnd)
 	from := max(known.checked[p], v.LogStart)
 	if from >= v.HighWatermark {
 		return
@@ -60,18 +77,40 @@ func (c *byteCheck) look(p *process, r *replica.Handle) {
 	}
 }
 
-func (c *byteCheck) compare(p *process, r *replica.Handle, known *replicated, b batch.View) {
-	sum := crc32.ChecksumIEEE(b)
-	at := b.BaseOffset()
-	if other, ok := known.batches[at]; ok && other != sum && !c.world.forgives(r.TP) {
-		c.world.fail("%s: the committed batch at offset %d of node %d is not the one that was there before", r.TP, at, p.host.id)
-		return
+// truncated looks for logs that got shorter: never below what was committed.
+func (c *byteCheck) truncated(p *process, r *replica.Handle, known *replicated, end model.Offset) {
+	if end < known.checked[p] && !c.world.checks.losses.forgiven[r.TP] {
+		c.world.fail("%s: node %d has cut its log to %d, %d was committed", r.TP, p.host.id, end, known.checked[p])
 	}
-	known.batches[at] = sum
+	if end < known.ends[p] {
+		c.world.cover.meet(truncation)
+	}
+	known.ends[p], known.checked[p] = end, min(known.checked[p], end)
 }
 
-// forgives tells whether a partition lost every replica that had to have something.
-func (w *World) forgives(tp model.TopicPartition) bool {
-	l := w.load.ledgers[tp.String()]
-	return l != nil && l.forgiven
+func (c *byteCheck) compare(p *process, r *replica.Handle, known *replicated, b batch.View) {
+	if r.TP.Topic != offsetsTopic {
+		c.same(p, r, known, b.BaseOffset(), sighting{sum: crc32.ChecksumIEEE(b), last: b.LastOffset(), epoch: b.LeaderEpoch()})
+		return
+	}
+	// Compaction takes records out of a batch, on each node in its own time; those that are left do not change.
+	if err := b.Each(func(one batch.Record) error {
+		sum := crc32.Update(crc32.ChecksumIEEE(one.Key), crc32.IEEETable, one.Value)
+		c.same(p, r, known, one.Offset, sighting{sum: sum, last: one.Offset, epoch: b.LeaderEpoch()})
+		return nil
+	}); err != nil {
+		c.world.fail("%s: node %d: %w", r.TP, p.host.id, err)
+	}
+}
+
+// same holds what stands at an offset against what stood there before.
+func (c *byteCheck) same(p *process, r *replica.Handle, known *replicated, at model.Offset, now sighting) {
+	now.node, now.life, now.at = p.host.id, p.life, c.world.since()
+	other, ok := known.batches[at]
+	switch {
+	case !ok:
+		known.batches[at] = now
+	case other.sum != now.sum && !c.world.checks.losses.forgiven[r.TP]:
+		c.world.fail("%s: what is committed at offset %d differs: %s; before %s", r.TP, at, now, other)
+	}
 }

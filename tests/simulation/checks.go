@@ -13,8 +13,10 @@ import (
 type checks struct {
 	world   *World
 	leaders leaderCheck
+	quorum  quorumCheck
 	images  imageCheck
 	bytes   byteCheck
+	losses  losses
 }
 
 // lookEvery is how often; between two looks a few hundred actors had a turn.
@@ -23,8 +25,10 @@ const lookEvery = 20 * time.Millisecond
 func newChecks(w *World) *checks {
 	return &checks{
 		world: w, leaders: leaderCheck{world: w, known: map[leadership]int{}},
-		images: imageCheck{world: w, known: map[model.Offset]*image.Image{}, seen: map[int]*image.Image{}},
+		quorum: quorumCheck{world: w, leaders: map[model.LeaderEpoch]model.BrokerID{}},
+		images: imageCheck{world: w, known: map[model.Offset]*image.Image{}, seen: map[*process]*image.Image{}, newest: image.Empty("")},
 		bytes:  byteCheck{world: w, partitions: map[model.TopicPartition]*replicated{}},
+		losses: losses{world: w, marks: map[model.TopicPartition]map[model.BrokerID]bool{}, forgiven: map[model.TopicPartition]bool{}},
 	}
 }
 
@@ -37,11 +41,13 @@ func (c *checks) look() {
 			continue
 		}
 		c.images.look(p)
+		c.quorum.look(p)
 		for _, r := range p.replicas() {
 			c.leaders.look(p, r)
 			c.bytes.look(p, r)
 		}
 	}
+	c.losses.look(c.images.newest)
 	c.start()
 }
 
@@ -58,22 +64,39 @@ func (p *process) replicas() (all []*replica.Handle) {
 	return all
 }
 
-// lost is told that a machine lost what was not synced.
-func (c *checks) lost(*host) {}
-
 // unsettled names what the nodes still have to do when all faults are over.
 func (c *checks) unsettled() string {
-	for _, h := range c.world.hosts {
-		i := h.process.broker.Node().Image()
-		for t := range i.Topics("") {
-			for n, p := range t.Partitions {
-				if p.Leader == model.NoBroker {
-					return fmt.Sprintf("node %d knows of no leader of %s-%d", h.id, t.Name, n)
-				}
-				if len(p.ISR) < len(p.Replicas) {
-					return fmt.Sprintf("%s-%d has the ISR %v of %v", t.Name, n, p.ISR, p.Replicas)
-				}
+	for t := range c.images.newest.Topics("") {
+		for n, p := range t.Partitions {
+			tp := model.TopicPartition{Topic: t.Name, Partition: int32(n)}
+			if why := c.lags(tp, p); why != "" {
+				return fmt.Sprintf("%s: %s", tp, why)
 			}
+		}
+	}
+	return ""
+}
+
+// lags tells in what a partition is not as whole as it can be.
+func (c *checks) lags(tp model.TopicPartition, p *image.Partition) string {
+	if p.Leader == model.NoBroker {
+		return "nobody leads"
+	}
+	if len(p.ISR) < len(p.Replicas) {
+		return fmt.Sprintf("the ISR is %v of %v", p.ISR, p.Replicas)
+	}
+	end := model.NoOffset
+	for _, id := range append([]model.BrokerID{p.Leader}, p.Replicas...) {
+		h := c.world.host(int(id)).process.broker.Node().Replicas.Get(tp)
+		if h == nil || h.View() == nil {
+			return fmt.Sprintf("node %d has no replica", id)
+		}
+		v := h.View()
+		if end == model.NoOffset {
+			end = v.LogEnd
+		}
+		if v.LogEnd != end || v.HighWatermark != end {
+			return fmt.Sprintf("node %d has %d records, %d of them committed; the leader, %d, has %d", id, v.LogEnd, v.HighWatermark, p.Leader, end)
 		}
 	}
 	return ""
@@ -115,25 +138,19 @@ func (c *leaderCheck) look(p *process, r *replica.Handle) {
 	}
 }
 
-// imageCheck: images are equal at equal offsets, and no node's goes back within a life.
-type imageCheck struct {
-	world *World
-	known map[model.Offset]*image.Image
-	seen  map[int]*image.Image
+// quorumCheck: all nodes agree on who led the metadata quorum in an epoch.
+type quorumCheck struct {
+	world   *World
+	leaders map[model.LeaderEpoch]model.BrokerID
 }
 
-func (c *imageCheck) look(p *process) {
-	i := p.broker.Node().Image()
-	if i == c.seen[p.host.id] || i.Offset < 0 {
+func (c *quorumCheck) look(p *process) {
+	s := p.broker.Node().Quorum()
+	if s.Leader == model.NoBroker {
 		return
 	}
-	c.seen[p.host.id] = i
-	other, ok := c.known[i.Offset]
-	if !ok {
-		c.known[i.Offset] = i
-		return
+	if other, ok := c.leaders[s.LeaderEpoch]; ok && other != s.Leader {
+		c.world.fail("node %d takes %d for the controller of epoch %d, which was %d", p.host.id, s.Leader, s.LeaderEpoch, other)
 	}
-	if other != i && !other.Equal(i) {
-		c.world.fail("the image of node %d at offset %d is another than was seen before", p.host.id, i.Offset)
-	}
+	c.leaders[s.LeaderEpoch] = s.Leader
 }

@@ -21,6 +21,7 @@ type client struct {
 	machine int
 	links   map[int]*link
 	topics  map[string][]int // leaders by partition, -1 for none known
+	ids     map[string][16]byte
 	asking  bool
 	asked   time.Time
 }
@@ -45,7 +46,7 @@ type exchange struct {
 }
 
 func newClient(w *World, machine int) *client {
-	return &client{world: w, machine: machine, links: map[int]*link{}, topics: map[string][]int{}}
+	return &client{world: w, machine: machine, links: map[int]*link{}, topics: map[string][]int{}, ids: map[string][16]byte{}}
 }
 
 // requestTimeout is how long a client waits for a reply before it gives the connection up.
@@ -178,7 +179,7 @@ func (c *client) learn(resp *kmsg.MetadataResponse) {
 				leaders[p.Partition] = int(p.Leader)
 			}
 		}
-		c.topics[*t.Topic] = leaders
+		c.topics[*t.Topic], c.ids[*t.Topic] = leaders, t.TopicID
 	}
 }
 

@@ -14,7 +14,10 @@ type coverage struct {
 
 // The rare things that a hundred seeds must have met, or they prove nothing about them.
 const (
-	tornTail = "torn tail"
+	tornTail        = "torn tail"
+	truncation      = "truncation by divergence"
+	elrElection     = "ELR election"
+	coordinatorMove = "coordinator move in a commit"
 )
 
 func (c *coverage) meet(what string) {

@@ -99,7 +99,7 @@ func (w *World) powerFault(h *host) bool {
 	w.after(w.between(0, 50*time.Millisecond), func() {
 		w.note("power", "node %d loses it within %d calls of its disk, for %s", h.id, calls, away)
 		h.losePower()
-		w.checks.lost(h)
+		w.checks.losses.lost(h, w.checks.images.newest)
 		w.after(away, h.bringUp)
 	})
 	return true

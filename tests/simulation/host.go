@@ -145,6 +145,9 @@ func (p *process) lookAfter() {
 	if !p.serving && p.broker.Advance() {
 		p.serving = true
 		h.world.note("serving", "node %d, life %d", h.id, p.life)
+		if p.broker.Opened().TruncatedBytes > 0 {
+			h.world.cover.meet(tornTail)
+		}
 		for _, s := range p.sessions {
 			s.wake()
 		}

@@ -33,7 +33,7 @@ var topics = []topicShape{{"orders", 2}, {"events", 1}}
 
 // newLoad makes the clients. They begin when the topics are there.
 func newLoad(w *World) *load {
-	l := &load{world: w, admin: newClient(w, firstClient), ledgers: map[string]*ledger{}, batchMax: 30}
+	l := &load{world: w, admin: newClient(w, firstClient), ledgers: map[string]*ledger{}, batchMax: 8}
 	partitions := 0
 	for _, t := range topics {
 		partitions += t.partitions
@@ -106,6 +106,7 @@ func (l *load) begin(t topicShape) {
 	g := &committer{client: newClient(w, firstClient+w.random.IntN(clientMachines)), group: "group-" + t.name, topic: t.name, committed: -1}
 	l.groups = append(l.groups, g)
 	g.start()
+	newConsumerGroup(w, t.name, 1+w.random.IntN(3))
 }
 
 // settled tells that all that was sent is acknowledged and read.

@@ -21,7 +21,6 @@ type session struct {
 	next    *pending   // read, and not started: an earlier one stands before it
 	queue   []*pending // started and not answered, in order
 	woken   bool
-	alarm   clock.Timer
 }
 
 // pending is a request on its way through the broker; it is the request's api.Slot.
@@ -35,6 +34,8 @@ type pending struct {
 	state    state
 	reply    api.Body
 	later    api.Deferred
+	asleep   bool // nothing has come since the long poll was last asked
+	alarm    clock.Timer
 }
 
 type state uint8
@@ -121,9 +122,24 @@ func (s *session) turn() {
 		}))
 		s.wake()
 	}
-	for len(s.queue) > 0 && !s.end.closed && s.answer(s.queue[0]) {
-		s.queue = s.queue[1:]
-		s.wake()
+	s.reply()
+}
+
+// anyOrder tells that another node has introduced itself: its requests are begun as they come and answered as they can be.
+func (s *session) anyOrder() bool { return s.client.Peer != nil }
+
+// reply sends the replies whose turn it is.
+func (s *session) reply() {
+	for i := 0; i < len(s.queue) && !s.end.closed; {
+		switch {
+		case s.answer(s.queue[i]):
+			s.queue = slices.Delete(s.queue, i, i+1)
+			s.wake() // somebody may have waited for it
+		case s.anyOrder():
+			i++
+		default:
+			return
+		}
 	}
 }
 
@@ -136,7 +152,7 @@ func (s *session) startable() *pending {
 	if s.next == nil && len(s.unread) > 0 {
 		s.next = s.read()
 	}
-	if s.next == nil || slices.ContainsFunc(s.queue, s.next.conflicts) {
+	if s.next == nil || !s.anyOrder() && slices.ContainsFunc(s.queue, s.next.conflicts) {
 		return nil
 	}
 	return s.next
@@ -165,15 +181,20 @@ func (p *pending) head() []byte {
 
 // poll asks a long poll for its reply. Who waits is woken by what it waits for, or by its deadline.
 func (s *session) poll(p *pending) bool {
+	if p.asleep {
+		return false
+	}
+	if p.alarm != nil {
+		p.alarm.Stop()
+	}
 	c := s.process.broker.Node().Clock
 	left := p.later.Deadline().Sub(c.Now())
-	payload, ok := p.later.Poll(left <= 0, s.wake)
+	p.asleep = true
+	awake := func() { p.asleep = false; s.wake() }
+	payload, ok := p.later.Poll(left <= 0, awake)
 	if !ok {
-		if s.alarm != nil {
-			s.alarm.Stop()
-		}
 		if left > 0 {
-			s.alarm = c.AfterFunc(left, s.wake)
+			p.alarm = c.AfterFunc(left, awake)
 		}
 		return false
 	}
