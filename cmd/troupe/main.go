@@ -26,6 +26,7 @@ import (
 	"troupe/cmd/troupe/client/groups"
 	"troupe/cmd/troupe/client/leaderelection"
 	"troupe/cmd/troupe/client/logdirs"
+	"troupe/cmd/troupe/client/metadataquorum"
 	"troupe/cmd/troupe/client/offsets"
 	"troupe/cmd/troupe/client/option"
 	"troupe/cmd/troupe/client/perf"
@@ -64,6 +65,7 @@ func commands(s option.Streams) []*cobra.Command {
 		apiversions.Command(s),
 		clusterCommand(s),
 		features.Command(s),
+		metadataquorum.Command(s),
 		dumplog.Command(s),
 		script.Install(s),
 		script.Stop(s),

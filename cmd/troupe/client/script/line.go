@@ -101,6 +101,7 @@ var classes = map[string]string{
 	tools + "BrokerApiVersionsCommand": "broker-api-versions", "kafka.admin.BrokerApiVersionsCommand": "broker-api-versions",
 	tools + "ClusterTool": "cluster", "kafka.tools.ClusterTool": "cluster",
 	tools + "FeatureCommand": "features", "kafka.admin.FeatureCommand": "features",
+	tools + "MetadataQuorumCommand": "metadata-quorum", "kafka.admin.MetadataQuorumCommand": "metadata-quorum",
 	tools + "DumpLogSegments": "dump-log", "kafka.tools.DumpLogSegments": "dump-log",
 }
 
