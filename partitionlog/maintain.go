@@ -56,8 +56,10 @@ func (l *Log) Background(nowMs int64) []*Job {
 			jobs = append(jobs, j)
 		}
 	}
-	if j := l.maintain(nowMs); j != nil {
-		jobs = append(jobs, j)
+	for _, j := range []*Job{l.maintain(nowMs), l.learnAge()} {
+		if j != nil {
+			jobs = append(jobs, j)
+		}
 	}
 	if j := l.remove(nowMs); j != nil {
 		jobs = append(jobs, j)

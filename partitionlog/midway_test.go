@@ -66,6 +66,35 @@ func TestTheGreatestTimestampIsFoundAlthoughTheSegmentEndedRightBehindARecoveryP
 	}
 }
 
+func TestALogThatWasKeptLearnsInTheBackgroundHowOldItsSegmentIs(t *testing.T) {
+	fsys := newCrashFS(t)
+	cfg := testConfig()
+	cfg.IndexIntervalBytes, cfg.SegmentMs = 100, 1000
+	l := New(testEnv(fsys), "/data/t-0", testPartition, cfg, testTopic)
+	appendAll(t, l, StageOptions{}, at(10), at(20), at(30))
+	l.checkpointAt(l.next)
+	killedBeforeTheSync(t, l.maintain(1))
+	for _, learns := range []bool{false, true} {
+		l, _, err := Open(testEnv(fsys), "/data/t-0", testPartition, cfg, OpenParams{Kept: true, TopicID: testTopic})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if learns {
+			background(t, l, 2)
+		}
+		// 1010 is a millisecond too young for a roll, measured from 10.
+		for _, b := range []struct {
+			ms       int64
+			segments int
+		}{{1010, 1}, {1011, map[bool]int{false: 1, true: 2}[learns]}} {
+			if _, _, err := l.Stage(at(b.ms), StageOptions{}); err != nil || l.Segments() != b.segments {
+				t.Errorf("learns %v: with a batch of time %d there are %d segments, want %d; %v", learns, b.ms, l.Segments(), b.segments, err)
+			}
+		}
+		l.Abandon()
+	}
+}
+
 // abortedAt gives a log whose first transaction's marker is staged, and its job.
 func abortedAt(t *testing.T, env *Env) (*Log, *Job) {
 	l := New(env, "/data/t-0", testPartition, testConfig(), testTopic)

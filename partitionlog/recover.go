@@ -132,8 +132,10 @@ func (ld *loader) readSegment(s *segment, last, complete bool) (whole bool, err 
 	}
 	if last && from > 0 {
 		// Only the active segment is asked for its age, and the walk does not come by its first batch.
-		if err := s.readFirst(f); err != nil {
-			return false, err
+		if s.roll.unread = ld.params.Kept; !s.roll.unread {
+			if s.roll.firstMs, err = firstTimestamp(f); err != nil {
+				return false, err
+			}
 		}
 	}
 	sc := newScanner(f, s.base, from, s.size)
@@ -236,12 +238,11 @@ func (ld *loader) measureUnsynced() error {
 	return nil
 }
 
-// readFirst notes the timestamp that the age of the segment counts from.
-func (s *segment) readFirst(f vfs.File) error {
+// firstTimestamp reads what the age of a segment counts from.
+func firstTimestamp(f vfs.File) (int64, error) {
 	var head [batch.HeaderSize]byte
 	if err := readFull(f, head[:], 0); err != nil {
-		return fmt.Errorf("read the first batch of %s: %w", f.Name(), err)
+		return noTime, fmt.Errorf("read the first batch of %s: %w", f.Name(), err)
 	}
-	s.roll.firstMs = batch.View(head[:]).MaxTimestamp()
-	return nil
+	return batch.View(head[:]).MaxTimestamp(), nil
 }

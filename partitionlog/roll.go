@@ -57,6 +57,45 @@ func (l *Log) rolls(s *segment, v batch.View, nowMs int64) bool {
 	return age > l.cfg.segmentMs()-s.roll.jitterMs
 }
 
+// learnAge gives the job that reads what the age of the active segment counts from, where a start after a kill has left that
+// out: 5,000 logs have it in as many places of the disk, and clients are waiting. Until then the segment counts as young as
+// its last write, so that it is not rolled too early. nil when there is nothing to read, or the start goes on.
+func (l *Log) learnAge() *Job {
+	if len(l.segments) == 0 || l.env.Dirty.held.Load() {
+		return nil
+	}
+	s := l.segments[len(l.segments)-1]
+	if !s.roll.unread {
+		return nil
+	}
+	s.roll.unread = false
+	return &Job{Kind: KindBulk, task: &ageTask{segment: s}}
+}
+
+type ageTask struct {
+	segment *segment
+	firstMs int64
+}
+
+func (t *ageTask) run() error {
+	f, err := t.segment.file.pin(useRead)
+	if err != nil {
+		return err
+	}
+	defer t.segment.file.unpin()
+	t.firstMs, err = firstTimestamp(f)
+	return err
+}
+
+// done: a file that cannot be read is not rolled for its age, and whoever reads it meets the error.
+func (t *ageTask) done(l *Log, err error) {
+	if err == nil {
+		t.segment.roll.firstMs = t.firstMs
+	} else if Passes(err) {
+		t.segment.roll.unread, l.backOff = true, true
+	}
+}
+
 // jitter spreads the rolls of partitions that were created together. It depends on the segment's name alone, so that
 // a replay of the same events takes the same course.
 func jitter(cfg Config, tp model.TopicPartition, base model.Offset) int64 {

@@ -40,6 +40,7 @@ type segment struct {
 // rollState is what decides on the next roll. It is kept for the active segment; a sealed one needs modifiedMs only.
 type rollState struct {
 	firstMs    int64 // greatest timestamp of the first batch, noTime when it has none
+	unread     bool  // firstMs is still to be read: see learnAge
 	createdMs  int64 // by the wall clock
 	modifiedMs int64 // the last append's, by the wall clock
 	sinceEntry int64 // bytes since the last index entry
