@@ -36,8 +36,29 @@ type (
 		// Message names both nodes where ErrorCode is not 0.
 		Message *string
 		Node    Identity
+		// Founding is what a node tells that belongs to no cluster yet; nil for all others.
+		Founding *Founding
 	}
 )
+
+// Founding is how far a node has come with others towards a new cluster (package founding). Sets of voters are in the
+// encoding of the metadata log's KRAFT_VOTERS record.
+type Founding struct {
+	// Voter is the node itself.
+	Voter []byte
+	// ClusterID, Proposer and Voters are what it has accepted; ClusterID is empty for nothing.
+	ClusterID string
+	Proposer  model.BrokerID
+	Voters    []byte
+}
+
+func (f *Founding) fields(c *flexible.Coder) {
+	c.Bytes(&f.Voter)
+	c.String(&f.ClusterID)
+	flexible.Int32(c, &f.Proposer)
+	c.Bytes(&f.Voters)
+	c.Tags()
+}
 
 func (i *Identity) fields(c *flexible.Coder) {
 	c.String(&i.ClusterID)
@@ -57,7 +78,12 @@ func (r *HelloResponse) layout(c *flexible.Coder) {
 	c.Int16(&r.ErrorCode)
 	c.NullableString(&r.Message)
 	r.Node.fields(c)
-	c.Tags()
+	c.Tags(flexible.Tag(0, r.Founding != nil, func() {
+		if r.Founding == nil {
+			r.Founding = &Founding{}
+		}
+		r.Founding.fields(c)
+	}))
 }
 
 // Key is part of kmsg.Request.

@@ -1,0 +1,113 @@
+package founding
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"troupe/cluster/founding"
+	"troupe/codec/batch"
+	"troupe/internal/model"
+	"troupe/internal/vfs"
+	"troupe/partitionlog/checkpoint"
+)
+
+// File stands in the metadata directory from before this node shows anything of itself. It is JSON:
+//
+//	{"version": 1,
+//	 "directoryId": …,             the directory's, as meta.properties names it later
+//	 "clusterId": …,               what was accepted; empty for nothing
+//	 "proposerId": …,
+//	 "voters": …}                  the value of a KRAFT_VOTERS record, in base64
+//
+// It is left there: a start that was cut off before the metadata log was made finds the first voters in it.
+const File = "founding.json"
+
+type saved struct {
+	Version     int    `json:"version"`
+	DirectoryID string `json:"directoryId"`
+	ClusterID   string `json:"clusterId"`
+	ProposerID  int32  `json:"proposerId"`
+	Voters      []byte `json:"voters"`
+}
+
+// load reads the file, or begins with a new directory.
+func (s *search) load() (founding.State, error) {
+	found, err := read(s.options.FS, filepath.Join(s.options.Dir, File))
+	if err != nil {
+		return founding.State{}, err
+	}
+	directory := newID()
+	if found != nil {
+		if directory, err = model.ParseUUID(found.DirectoryID); err != nil {
+			return founding.State{}, fmt.Errorf("%s: %w", File, err)
+		}
+	}
+	state := founding.State{Voter: s.self(directory)}
+	if found != nil && found.ClusterID != "" {
+		state.Accepted, err = found.proposal()
+	}
+	return state, err
+}
+
+// save makes a state durable.
+func (s *search) save(state founding.State) error {
+	out := saved{Version: 1, DirectoryID: state.Voter.DirectoryID.String(), ProposerID: int32(model.NoBroker)}
+	if a := state.Accepted; a != nil {
+		out.ClusterID, out.ProposerID, out.Voters = a.ClusterID, int32(a.Proposer), batch.Voters{Voters: a.Voters}.AppendValue(nil)
+	}
+	data, err := json.Marshal(out)
+	if err != nil {
+		return err
+	}
+	return checkpoint.Replace(s.options.FS, filepath.Join(s.options.Dir, File), data)
+}
+
+// FirstVoters are those of the cluster that a node with this directory was founded with; nil where it was not.
+func FirstVoters(fsys vfs.FS, dir, clusterID string) ([]batch.Voter, error) {
+	found, err := read(fsys, filepath.Join(dir, File))
+	if err != nil || found == nil || found.ClusterID != clusterID {
+		return nil, err
+	}
+	p, err := found.proposal()
+	if err != nil {
+		return nil, err
+	}
+	return p.Voters, nil
+}
+
+func (f *saved) proposal() (*founding.Proposal, error) {
+	all, err := voters(f.Voters)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", File, err)
+	}
+	return &founding.Proposal{ClusterID: f.ClusterID, Proposer: model.BrokerID(f.ProposerID), Voters: all}, nil
+}
+
+// read gives nil where there is no file.
+func read(fsys vfs.FS, name string) (_ *saved, err error) {
+	f, err := fsys.Open(name, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, size)
+	if n, err := f.ReadAt(data, 0); n < len(data) {
+		return nil, err
+	}
+	var out saved
+	if err := json.Unmarshal(data, &out); err != nil || out.Version != 1 {
+		return nil, fmt.Errorf("%s is damaged (version %d): %w", name, out.Version, err)
+	}
+	return &out, nil
+}
