@@ -1,6 +1,8 @@
 package simulation
 
 import (
+	"math/rand/v2"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -28,7 +30,8 @@ var faults = []fault{
 	{"isolation", 3, 2, (*World).isolationFault},
 }
 
-// schedule spreads the faults over the time.
+// schedule spreads the faults over the time. Each draws from a seed of its own, so that it stays what it is when others are
+// left out.
 func (w *World) schedule() {
 	total := 0
 	for _, f := range faults {
@@ -36,27 +39,43 @@ func (w *World) schedule() {
 			total += f.weight
 		}
 	}
-	for range w.Size.Faults {
-		w.after(w.between(0, w.Size.Time), func() { w.strike(w.random.IntN(total)) })
+	for i := range w.Size.Faults {
+		if w.Only != nil && !slices.Contains(w.Only, i) {
+			continue
+		}
+		own := rand.New(rand.NewPCG(w.Seed, uint64(i)+1))
+		at := time.Duration(own.Int64N(int64(w.Size.Time)))
+		w.after(at, func() {
+			if !w.over {
+				w.with(own, func() { w.strike(total, i) })
+			}
+		})
 	}
 }
 
-// strike does the fault that was drawn to a machine that is drawn; one that cannot be done is replaced by a crash.
-func (w *World) strike(drawn int) {
-	if w.over {
-		return
-	}
+// with lets something draw from a source of its own.
+func (w *World) with(source *rand.Rand, f func()) {
+	world := w.random
+	w.random = source
+	f()
+	w.random = world
+}
+
+// strike does a fault to a machine, both drawn; one that cannot be done is left out.
+func (w *World) strike(total, number int) {
 	h := w.hosts[w.random.IntN(len(w.hosts))]
+	drawn := w.random.IntN(total)
 	for _, f := range faults {
 		if f.nodes > len(w.hosts) {
 			continue
 		}
-		if drawn -= f.weight; drawn < 0 {
-			if f.do(w, h) {
-				w.cover.faults++
-			}
-			return
+		if drawn -= f.weight; drawn >= 0 {
+			continue
 		}
+		if f.do(w, h) {
+			w.struck = append(w.struck, number)
+		}
+		return
 	}
 }
 

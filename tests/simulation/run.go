@@ -16,7 +16,7 @@ type Report struct {
 	Hash    uint64
 	Events  uint64
 	Records int
-	Faults  int
+	Faults  []int         // that happened
 	Took    time.Duration // simulated
 	Last    string        // events
 	Cover   []string
@@ -28,7 +28,7 @@ func Run(o Options) (Report, error) {
 	w := New(o)
 	w.run()
 	return Report{
-		Hash: w.history.hash, Events: w.steps, Records: w.load.records, Faults: w.cover.faults, Took: w.since(),
+		Hash: w.history.hash, Events: w.steps, Records: w.load.records, Faults: w.struck, Took: w.since(),
 		Last: w.history.last(), Cover: w.cover.list(),
 	}, w.broken
 }

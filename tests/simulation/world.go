@@ -15,6 +15,8 @@ import (
 type Options struct {
 	Seed uint64
 	Size Size
+	// Only are the numbers of the faults that happen; nil is all of them.
+	Only []int
 	// Story gets a line for each event; nil keeps only the last ones.
 	Story io.Writer
 	// Brokers gets what the brokers log; nil drops it.
@@ -47,7 +49,8 @@ type World struct {
 	checks  *checks
 	// broken is the first violation found; the world stops at it.
 	broken error
-	over   bool // no more faults
+	over   bool  // no more faults
+	struck []int // the faults that happened
 	steps  uint64
 }
 
