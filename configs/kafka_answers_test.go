@@ -63,7 +63,7 @@ func answers(t *testing.T, file string) []string {
 var otherDefaults = map[string]string{
 	// docs/adr/0014, 0015, 0016
 	"controller.quorum.election.timeout.ms": "controller.quorum.election.timeout.ms=200 src=5 ro=true sens=false type=3 [controller.quorum.election.timeout.ms=200/5]",
-	"num.recovery.threads.per.data.dir":     "num.recovery.threads.per.data.dir=8 src=5 ro=false sens=false type=3 [num.recovery.threads.per.data.dir=8/5]",
+	"num.recovery.threads.per.data.dir":     "num.recovery.threads.per.data.dir=24 src=5 ro=false sens=false type=3 [num.recovery.threads.per.data.dir=24/5]",
 	"socket.send.buffer.bytes":              "socket.send.buffer.bytes=204800 src=5 ro=true sens=false type=3 [socket.send.buffer.bytes=204800/5]",
 	"socket.receive.buffer.bytes":           "socket.receive.buffer.bytes=-1 src=5 ro=true sens=false type=3 [socket.receive.buffer.bytes=-1/5]",
 }

@@ -72,7 +72,7 @@ var logKeys = []Key{
 		Doc: "How often log start offsets are written to disk."},
 	{Name: "log.preallocate", Type: Boolean, Default: "false", Mode: ClusterWide, Importance: Medium,
 		Doc: "Whether the space of a segment is reserved when it is started."},
-	{Name: "num.recovery.threads.per.data.dir", Type: Int, Default: "8", Valid: atLeast(1), Mode: ClusterWide,
+	{Name: "num.recovery.threads.per.data.dir", Type: Int, Default: "24", Valid: atLeast(1), Mode: ClusterWide,
 		Doc: "How many logs of one directory are recovered at once."},
 	{Name: "auto.create.topics.enable", Type: Boolean, Default: "true",
 		Doc: "Whether asking for a topic that is not there creates it."},
