@@ -32,6 +32,7 @@ import (
 	"troupe/cmd/troupe/client/perf"
 	"troupe/cmd/troupe/client/produce"
 	"troupe/cmd/troupe/client/script"
+	"troupe/cmd/troupe/client/storage"
 	"troupe/cmd/troupe/client/topics"
 	"troupe/cmd/troupe/client/verifiableconsumer"
 	"troupe/cmd/troupe/client/verifiableproducer"
@@ -67,6 +68,7 @@ func commands(s option.Streams) []*cobra.Command {
 		features.Command(s),
 		metadataquorum.Command(s),
 		dumplog.Command(s),
+		storage.Command(s),
 		script.Install(s),
 		script.Stop(s),
 	}

@@ -12,6 +12,7 @@ import (
 
 	"troupe/cmd/troupe/client/connection"
 	"troupe/cmd/troupe/client/kafkatext"
+	"troupe/cmd/troupe/client/level"
 	"troupe/cmd/troupe/client/option"
 )
 
@@ -58,9 +59,19 @@ func Command(s option.Streams) *cobra.Command {
 		option.Subcommand("upgrade", "Raise features", s, change("upgrade", "upgraded")),
 		option.Subcommand("downgrade", "Lower features", s, change("downgrade", "downgraded")),
 		option.Subcommand("disable", "Set features to level 0", s, change("disable", "disabled")),
-		option.Subcommand("version-mapping", "Show the levels that a release sets", s, &mapping{}),
-		option.Subcommand("feature-dependencies", "Show what feature levels need", s, &dependencies{}),
+		Mapping(s),
+		Dependencies(s),
 	)
+}
+
+// Mapping makes the command version-mapping, which kafka-storage has too.
+func Mapping(s option.Streams) *cobra.Command {
+	return option.Subcommand("version-mapping", "Show the levels that a release sets", s, &mapping{})
+}
+
+// Dependencies makes the command feature-dependencies, likewise.
+func Dependencies(s option.Streams) *cobra.Command {
+	return option.Subcommand("feature-dependencies", "Show what feature levels need", s, &dependencies{})
 }
 
 // mapping is the command version-mapping.
@@ -74,11 +85,11 @@ func (m *mapping) Define(fs *pflag.FlagSet) {
 func (m *mapping) Complain(err error) error { return misuse(option.ArgumentError(err).Error()) }
 
 func (m *mapping) Run(_ context.Context, fs *pflag.FlagSet, s option.Streams) error {
-	name := newest().name
+	name := level.Newest().Name
 	if m.release.Given() {
 		name = m.release.Last()
 	}
-	r, err := releaseOf(name)
+	r, err := level.Of(name)
 	if err != nil {
 		return err
 	}

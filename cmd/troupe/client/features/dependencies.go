@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"troupe/cmd/troupe/client/level"
 	"troupe/cmd/troupe/client/option"
 )
 
@@ -28,7 +29,7 @@ func (d *dependencies) Run(_ context.Context, fs *pflag.FlagSet, s option.Stream
 	needs := map[string]map[string]int16{}
 	// Levels are looked up in this program's table: the cluster is not asked.
 	for _, text := range d.features.All() {
-		name, number, err := parseLevel(text)
+		name, number, err := level.Parse(text)
 		if err != nil {
 			return err
 		}
@@ -39,7 +40,7 @@ func (d *dependencies) Run(_ context.Context, fs *pflag.FlagSet, s option.Stream
 		if option.JSON(fs) {
 			needs[shown] = map[string]int16{}
 			if least > 0 {
-				needs[shown][metadataVersion] = least
+				needs[shown][level.MetadataVersion] = least
 			}
 			continue
 		}
@@ -47,7 +48,7 @@ func (d *dependencies) Run(_ context.Context, fs *pflag.FlagSet, s option.Stream
 			fmt.Fprintf(s.Out, "%s has no dependencies.\n", shown)
 			continue
 		}
-		fmt.Fprintf(s.Out, "%s requires:\n    %s=%d (%s)\n", shown, metadataVersion, least, levelText(metadataVersion, least))
+		fmt.Fprintf(s.Out, "%s requires:\n    %s=%d (%s)\n", shown, level.MetadataVersion, least, level.Text(level.MetadataVersion, least))
 	}
 	if option.JSON(fs) {
 		return option.WriteJSON(s, needs)
@@ -59,20 +60,20 @@ func (d *dependencies) Run(_ context.Context, fs *pflag.FlagSet, s option.Stream
 func needsOf(name string, number int16) (int16, string, error) {
 	shown := fmt.Sprintf("%s=%d", name, number)
 	// It depends on nothing; others may depend on it.
-	if name == metadataVersion {
-		text := levelText(name, number)
+	if name == level.MetadataVersion {
+		text := level.Text(name, number)
 		if strings.HasPrefix(text, "UNKNOWN") {
 			return 0, "", option.Fail("Unknown metadata.version %d", number)
 		}
 		return 0, fmt.Sprintf("%s (%s)", shown, text), nil
 	}
-	for _, f := range known {
-		if f.name != name {
+	for _, f := range level.Known {
+		if f.Name != name {
 			continue
 		}
-		for _, l := range f.levels {
-			if l.number == number {
-				return l.needs, shown, nil
+		for _, l := range f.Levels {
+			if l.Number == number {
+				return l.Needs, shown, nil
 			}
 		}
 		return 0, "", option.Fail("No feature:%s with feature level %d", name, number)

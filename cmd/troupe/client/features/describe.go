@@ -11,6 +11,7 @@ import (
 
 	"troupe/cmd/troupe/client/connection"
 	"troupe/cmd/troupe/client/kafkatext"
+	"troupe/cmd/troupe/client/level"
 	"troupe/cmd/troupe/client/option"
 )
 
@@ -92,5 +93,5 @@ func (d described) String() string {
 		epoch = strconv.FormatInt(d.Epoch, 10)
 	}
 	return fmt.Sprintf("Feature: %-40s  SupportedMinVersion: %-15s  SupportedMaxVersion: %-15s  FinalizedVersionLevel: %-15s  Epoch: %s",
-		d.Feature, levelText(d.Feature, d.Min), levelText(d.Feature, d.Max), levelText(d.Feature, d.Finalized), epoch)
+		d.Feature, level.Text(d.Feature, d.Min), level.Text(d.Feature, d.Max), level.Text(d.Feature, d.Finalized), epoch)
 }

@@ -2,6 +2,7 @@ package features
 
 import (
 	"testing"
+	"troupe/cmd/troupe/client/level"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -30,7 +31,7 @@ func TestFeaturesAreDescribedInTheScriptsColumns(t *testing.T) {
 }
 
 func TestALevelThatIsNotKnownIsShownByItsNumber(t *testing.T) {
-	if got := levelText(metadataVersion, 99); got != "UNKNOWN 99" {
+	if got := level.Text(level.MetadataVersion, 99); got != "UNKNOWN 99" {
 		t.Errorf("got %s", got)
 	}
 }

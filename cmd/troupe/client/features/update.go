@@ -11,6 +11,7 @@ import (
 
 	"troupe/cmd/troupe/client/connection"
 	"troupe/cmd/troupe/client/kafkatext"
+	"troupe/cmd/troupe/client/level"
 	"troupe/cmd/troupe/client/option"
 )
 
@@ -102,17 +103,17 @@ func (u *update) levels(s option.Streams) (map[string]int16, error) {
 	levels := map[string]int16{}
 	if u.metadata.Given() {
 		fmt.Fprintln(s.Out, " `metadata` flag is deprecated and may be removed in a future release.")
-		r, err := releaseOf(u.metadata.Last())
+		r, err := level.Of(u.metadata.Last())
 		if err != nil {
 			return nil, err
 		}
-		levels[metadataVersion] = r.level
+		levels[level.MetadataVersion] = r.Level
 	}
 	for _, text := range u.features.All() {
 		name, number := text, int16(0)
 		if u.verb != "disable" {
 			var err error
-			if name, number, err = parseLevel(text); err != nil {
+			if name, number, err = level.Parse(text); err != nil {
 				return nil, err
 			}
 		}
@@ -127,14 +128,14 @@ func (u *update) levels(s option.Streams) (map[string]int16, error) {
 
 // releaseLevels gives the levels of --release-version. An upgrade leaves out what the release does not have.
 func (u *update) releaseLevels() (map[string]int16, error) {
-	r, err := releaseOf(u.release.Last())
+	r, err := level.Of(u.release.Last())
 	if err != nil {
 		return nil, err
 	}
-	levels := map[string]int16{metadataVersion: r.level}
-	for _, f := range known {
-		if at := f.levelAt(r); at > 0 || u.verb != "upgrade" {
-			levels[f.name] = at
+	levels := map[string]int16{level.MetadataVersion: r.Level}
+	for _, f := range level.Known {
+		if at := f.At(r); at > 0 || u.verb != "upgrade" {
+			levels[f.Name] = at
 		}
 	}
 	return levels, nil

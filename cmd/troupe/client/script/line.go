@@ -103,6 +103,7 @@ var classes = map[string]string{
 	tools + "FeatureCommand": "features", "kafka.admin.FeatureCommand": "features",
 	tools + "MetadataQuorumCommand": "metadata-quorum", "kafka.admin.MetadataQuorumCommand": "metadata-quorum",
 	tools + "DumpLogSegments": "dump-log", "kafka.tools.DumpLogSegments": "dump-log",
+	"kafka.tools.StorageTool": "storage",
 }
 
 // names are the files of bin that the binary can be.
