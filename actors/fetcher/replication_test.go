@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/replica"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
 )
@@ -80,7 +81,47 @@ func TestWhatALeaderAloneHadGoesWhenItFollowsTheNext(t *testing.T) {
 	})
 }
 
-// Kills, power cuts, cut links and elections, in the order that a seed draws. The controller elects among those in sync, and
+// A supervisor restarts the replica; the followers, who have nothing new to say, are in sync all the same.
+func TestALeaderThatPanicsGoesOnWithItsFollowers(t *testing.T) {
+	each(t, func(w *world) {
+		w.produce("a", "b")
+		w.pass(100 * time.Millisecond)
+		w.panics(1)
+		w.pass(3 * lagMax)
+		w.produce("c")
+		w.pass(time.Second)
+		w.acknowledged(3)
+		w.converged()
+	})
+}
+
+func TestAFollowerThatPanicsGoesOn(t *testing.T) {
+	each(t, func(w *world) {
+		w.produce("a", "b")
+		w.run()
+		w.panics(2)
+		w.produce("c")
+		w.pass(time.Second)
+		w.acknowledged(3)
+		w.converged()
+	})
+}
+
+// bomb is a watcher that panics, once.
+type bomb struct{ went bool }
+
+func (b *bomb) Changed(uint32) {
+	if !b.went {
+		b.went = true
+		panic("a bomb among the watchers")
+	}
+}
+
+func (w *world) panics(id model.BrokerID) {
+	w.brokers[id].process.handle.Send(&replica.Watch{Watcher: &bomb{}, Seen: -2, Once: true})
+}
+
+// Kills, power cuts, panics, cut links and elections, in the order that a seed draws. The controller elects among those in sync, and
 // takes who lost power out of the ISR before it is let in again (facts/replication.md 7, 8).
 func TestNothingAcknowledgedIsLostWhateverBreaks(t *testing.T) {
 	for seed := range uint64(30) {
@@ -95,7 +136,11 @@ func TestNothingAcknowledgedIsLostWhateverBreaks(t *testing.T) {
 func (w *world) trouble(r *rand.Rand) {
 	for i := range 40 {
 		id := w.ids[r.IntN(len(w.ids))]
-		switch b := w.brokers[id]; r.IntN(8) {
+		switch b := w.brokers[id]; r.IntN(9) {
+		case 5:
+			if b.process != nil {
+				w.panics(id)
+			}
 		case 0:
 			if b.process != nil && w.spared(id) {
 				w.kill(id, r.IntN(2) == 0)

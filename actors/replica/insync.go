@@ -8,7 +8,16 @@ import (
 
 // followerFetched passes on what a follower has.
 func (a *actor) followerFetched(ctx *kit.Context, m *FollowerFetch) {
+	a.kept.heard(m)
 	a.apply(a.machine.FollowerFetched(m, ctx.Now()))
+}
+
+// recall gives a new machine what the followers have said under its epoch to the one before: this actor was restarted, or its
+// log was opened anew.
+func (a *actor) recall(now time.Time) {
+	for i := range a.kept.followers {
+		a.apply(a.machine.FollowerFetched(&a.kept.followers[i], now))
+	}
 }
 
 // recheck judges anew who is in sync.

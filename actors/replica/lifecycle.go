@@ -253,9 +253,14 @@ func (a *actor) takeRole(ctx *kit.Context) {
 func (a *actor) takeLead(ctx *kit.Context, m *BecomeLeader) {
 	h := a.kept.handle
 	a.unfollow()
+	_, already := a.machine.Leading()
 	a.log.AssignEpoch(m.LeaderEpoch)
 	log := Log{End: a.writtenEnd(), Staged: a.log.StagedEnd(), HighWatermark: a.log.HighWatermark()}
 	a.apply(a.machine.Lead(m, h.Config().MinISR, log, ctx.Now()))
+	if !already {
+		a.recall(ctx.Now())
+	}
+	a.publish() // first: who finds this replica leading compares followers' logs with what it leads with
 	h.status.Store(&Status{Leader: true, LeaderEpoch: m.LeaderEpoch, Online: true, Replicas: m.Replicas})
 	a.changed, a.moved = true, true
 }

@@ -28,6 +28,19 @@ type durable struct {
 	watches []watch
 	ends    int // of watches, those that follow the log's end
 	ending  ending
+	// followers is what each follower said last: one that has nothing new to say does not say it again.
+	followers []FollowerFetch
+}
+
+// heard keeps what a follower says.
+func (d *durable) heard(f *FollowerFetch) {
+	for i := range d.followers {
+		if d.followers[i].Replica == f.Replica {
+			d.followers[i] = *f
+			return
+		}
+	}
+	d.followers = append(d.followers, *f)
 }
 
 // role is what a replica is to be: a leader, a follower, or neither where nobody leads.
