@@ -45,6 +45,8 @@ type Options struct {
 	// Dispatcher runs the actors step by step on the caller's goroutine, and the broker without sockets: the simulator hands
 	// requests to Node itself.
 	Dispatcher *kit.Deterministic
+
+	until context.Context // of Start
 	// Transport reaches other nodes; TCP when nil.
 	Transport peer.Transport
 }
@@ -109,6 +111,7 @@ type boundListener struct {
 
 // Start brings a node up and returns when it serves, or fails, or ctx ends. After an error nothing is left running.
 func Start(ctx context.Context, o Options) (*Broker, error) {
+	o.until = ctx
 	b, err := Begin(o)
 	if err != nil {
 		return nil, err
@@ -133,7 +136,7 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 func Begin(o Options) (*Broker, error) {
 	b := &Broker{
 		cfg: &o.Config.Broker, log: o.Log, fs: o.FS, clock: o.Clock, replicas: replica.NewDirectory(),
-		incarnation: newIncarnation(), registered: make(chan struct{}), failed: make(chan error, 1),
+		incarnation: drawID(), registered: make(chan struct{}), failed: make(chan error, 1),
 	}
 	if b.fs == nil {
 		b.fs = vfs.OS()
@@ -179,7 +182,7 @@ func (b *Broker) Node() *api.Node { return b.node }
 
 // prepare takes what can be taken from under a running broker: directories, then ports.
 func (b *Broker) prepare(o Options) (err error) {
-	if b.directories, b.identity, err = openDirectories(b.fs, b.cfg, o.ClusterID, b.clock.Now()); err != nil {
+	if b.directories, b.identity, err = openDirectories(b.fs, b.cfg, o.ClusterID, b.clock.Now(), b.searching(o)); err != nil {
 		return err
 	}
 	for _, l := range b.cfg.Listeners {

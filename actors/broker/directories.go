@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"troupe/actors/founding"
 	"troupe/actors/metadata"
+	"troupe/codec/batch"
 	"troupe/configs"
 	"troupe/internal/model"
 	"troupe/internal/vfs"
@@ -29,8 +30,8 @@ type directory struct {
 	cleanEpoch model.BrokerEpoch
 	logs       []model.TopicPartition
 	topics     map[model.TopicPartition]model.TopicID // of those that another directory has too
-	doomed     []string // directories of deleted logs that a crash left behind
-	strays     []string // directories of logs that an earlier start set aside
+	doomed     []string                               // directories of deleted logs that a crash left behind
+	strays     []string                               // directories of logs that an earlier start set aside
 	recovery   map[model.TopicPartition]model.Offset
 	starts     map[model.TopicPartition]model.Offset
 	watermarks map[model.TopicPartition]model.Offset
@@ -51,10 +52,15 @@ var metadataPartition = model.TopicPartition{Topic: "__cluster_metadata"}
 type identity struct {
 	clusterID string
 	created   bool // by this start
+	// first are the voters that the cluster was founded with, of which this node is one; nil where it was not there.
+	first []batch.Voter
+	// joined tells that the cluster was there before this node's metadata directory, so that the node has no vote.
+	joined bool
 }
 
-// openDirectories locks the log directories and finds out whose they are. What it has locked is unlocked on error.
-func openDirectories(fsys vfs.FS, cfg *configs.Broker, clusterID string, now time.Time) (dirs []*directory, id identity, err error) {
+// openDirectories locks the log directories and finds out whose they are. What it has locked is unlocked on error. search,
+// when set, brings a node to its cluster whose metadata directory is new.
+func openDirectories(fsys vfs.FS, cfg *configs.Broker, clusterID string, now time.Time, search func() (founding.Found, error)) (dirs []*directory, id identity, err error) {
 	defer func() {
 		if err != nil {
 			unlock(dirs)
@@ -81,12 +87,45 @@ func openDirectories(fsys vfs.FS, cfg *configs.Broker, clusterID string, now tim
 	if id, err = agree(paths, found, known, cfg.NodeID, clusterID); err != nil {
 		return dirs, id, err
 	}
+	at := slices.Index(paths, cfg.MetadataDir)
+	if search != nil && !known[at] {
+		if err := id.seek(search, dirs[at]); err != nil {
+			return dirs, id, err
+		}
+	}
+	id.draw()
 	for i, d := range dirs {
 		if err := d.claim(fsys, found[i], known[i], id.clusterID, cfg.NodeID, now); err != nil {
 			return dirs, id, err
 		}
 	}
+	if id.first, err = founding.FirstVoters(fsys, cfg.MetadataDir, id.clusterID); err != nil {
+		return dirs, id, err
+	}
+	if id.joined, err = founding.Joined(fsys, cfg.MetadataDir, id.clusterID); err != nil {
+		return dirs, id, err
+	}
 	return dirs, id, tellApart(fsys, dirs)
+}
+
+// seek looks for the cluster. A new disk among old ones must not take them to another one.
+func (id *identity) seek(search func() (founding.Found, error), metadata *directory) error {
+	found, err := search()
+	if err != nil {
+		return err
+	}
+	if id.clusterID != "" && id.clusterID != found.ClusterID {
+		return fmt.Errorf("the nodes at controller.quorum.bootstrap.servers are of the cluster %s, but this node's log directories of the cluster %s", found.ClusterID, id.clusterID)
+	}
+	id.clusterID, id.created, metadata.id = found.ClusterID, true, found.Directory
+	return nil
+}
+
+// draw makes the id of a cluster that is this node's alone.
+func (id *identity) draw() {
+	if id.clusterID == "" {
+		id.clusterID, id.created = drawID().String(), true
+	}
 }
 
 // tellApart refuses a start that finds one log in two directories, as Kafka does: one of them is out of date, and which one
@@ -172,13 +211,6 @@ func agree(paths []string, found []checkpoint.MetaProperties, known []bool, node
 		}
 		id.clusterID = m.ClusterID
 	}
-	if id.clusterID == "" {
-		u, err := model.NewUUID(rand.Reader)
-		if err != nil {
-			return id, err
-		}
-		id.clusterID, id.created = u.String(), true
-	}
 	return id, nil
 }
 
@@ -190,11 +222,10 @@ func (d *directory) claim(fsys vfs.FS, m checkpoint.MetaProperties, known bool, 
 		}
 	}
 	if !known || m.DirectoryID.IsZero() {
-		u, err := model.NewUUID(rand.Reader)
-		if err != nil {
-			return err
+		m = checkpoint.MetaProperties{ClusterID: clusterID, NodeID: node, DirectoryID: d.id}
+		if d.id.IsZero() {
+			m.DirectoryID = drawID()
 		}
-		m = checkpoint.MetaProperties{ClusterID: clusterID, NodeID: node, DirectoryID: u}
 		if err := checkpoint.WriteMetaProperties(fsys, filepath.Join(d.path, metaProperties), m, now); err != nil {
 			return fmt.Errorf("log directory %s: %w", d.path, err)
 		}

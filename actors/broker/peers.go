@@ -1,8 +1,10 @@
 package broker
 
 import (
+	"context"
 	"crypto/rand"
 
+	"troupe/actors/founding"
 	"troupe/actors/kit"
 	"troupe/actors/listener"
 	"troupe/actors/peer"
@@ -22,6 +24,22 @@ func (b *Broker) spawnPeers(o Options) {
 	b.refs.peers = b.system.Spawn("peers", peer.New(peer.Deps{Directory: b.peers, Transport: o.Transport, Self: b.introduction, Log: b.log}))
 }
 
+// searching gives the search for a cluster of a node that is not one by itself; nil for the others, and in a simulation, which
+// tells its nodes. Begin waits for it: no part of a node can be there before it belongs to a cluster.
+func (b *Broker) searching(o Options) func() (founding.Found, error) {
+	if !founding.Needed(b.cfg) || o.Dispatcher != nil {
+		return nil
+	}
+	if o.until == nil {
+		o.until = context.Background()
+	}
+	return func() (founding.Found, error) {
+		return founding.Search(o.until, founding.Options{
+			FS: b.fs, Dir: b.cfg.MetadataDir, Config: b.cfg, Incarnation: b.incarnation, ClusterID: o.ClusterID, Log: b.log,
+		})
+	}
+}
+
 // introduction is what this node says of itself to others.
 func (b *Broker) introduction() private.Identity {
 	return private.Identity{
@@ -30,8 +48,8 @@ func (b *Broker) introduction() private.Identity {
 	}
 }
 
-// newIncarnation tells this process from those that had this node's id before.
-func newIncarnation() model.UUID {
+// drawID makes an id that nobody else has.
+func drawID() model.UUID {
 	u, err := model.NewUUID(rand.Reader)
 	if err != nil {
 		panic(err) // the system's randomness does not fail

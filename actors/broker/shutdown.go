@@ -24,7 +24,7 @@ func (b *Broker) shutDown(ctx context.Context) error {
 	// The order of a clean stop: leaderships move away while clients and followers are still served, so that nobody waits
 	// for an election; nothing new comes in and what came is answered; logs are closed, so that the checkpoints are of what is
 	// on disk; the actors go last, since every stage needs some.
-	stages := []func(context.Context) error{b.stopGroups, b.leave, b.handOver, b.drainListeners, b.stopCleaners, b.closeLogs, b.checkpointAll, b.stopActors}
+	stages := []func(context.Context) error{b.stopGroups, b.leave, b.handOver, b.drainListeners, b.stopCleaners, b.closeLogs, b.checkpointAll, b.closeGates, b.stopActors}
 	for _, stage := range stages {
 		if err := stage(ctx); err != nil {
 			return err
@@ -41,6 +41,16 @@ func (b *Broker) drainListeners(ctx context.Context) error {
 		}
 	}
 	return b.connections.Drained(ctx)
+}
+
+// closeGates lets other nodes in no longer. Until here they were needed: nothing is committed without them.
+func (b *Broker) closeGates(ctx context.Context) error {
+	for _, ref := range b.refs.gates {
+		if err := wait(ctx, b.system.Stop(ref)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // leave asks the controller to move this broker's leaderships away.

@@ -133,7 +133,7 @@ func (b *Broker) spawnReplicas() {
 	md := metadata.Deps{
 		Coordinators: map[string]kit.Ref{api.OffsetsTopic: b.refs.groups},
 		Self:         b.cfg.NodeID, Source: b.source, Replicas: b.replicas, Shards: b.shards, Dirs: b.dirs, Log: b.log, Journal: b.journal,
-		Peers: b.refs.peers, InterBroker: b.cfg.InterBroker, Found: found, Clean: clean, Settled: b.opening.settled, Opened: b.opening.opened,
+		Peers: b.refs.peers, InterBroker: b.cfg.InterBroker, Controllers: b.cfg.Quorum.Listener, Found: found, Clean: clean, Settled: b.opening.settled, Opened: b.opening.opened,
 	}
 	b.refs.metadata = b.system.Spawn("metadata", metadata.New(md))
 	dirs := b.dirs
@@ -187,6 +187,7 @@ func (b *Broker) spawnController(loaded *configs.Loaded) {
 	b.quorum = controller.NewBoard()
 	deps := controller.Deps{
 		Config: b.cfg, ClusterID: b.identity.clusterID, Clock: b.clock, Random: crand.Reader, Peers: b.peers, Links: b.refs.peers,
+		First: b.identity.first, Joined: b.identity.joined,
 		Dir: b.metadataDir, Committed: b.metadataCommitted(), Log: b.log, Source: b.source, Metadata: b.refs.metadata,
 		Rules: configrules.New(b.source.LayersOf), Initial: loaded.Layers.Initial(), Fatal: b.fail,
 	}

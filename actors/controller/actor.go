@@ -13,6 +13,7 @@ import (
 	"troupe/cluster/controller"
 	"troupe/cluster/image"
 	"troupe/cluster/quorum"
+	"troupe/codec/batch"
 	"troupe/configs"
 	"troupe/internal/clock"
 	"troupe/internal/model"
@@ -29,8 +30,12 @@ type Deps struct {
 	Config    *configs.Broker
 	ClusterID string
 	Clock     clock.Clock
-	Random    io.Reader // of topic ids and placement
-	Peers     Peers
+	// First are the voters that the cluster was founded with, this node among them. Joined tells that it was there before this
+	// node's directory.
+	First  []batch.Voter
+	Joined bool
+	Random io.Reader // of topic ids and placement
+	Peers  Peers
 	// Links is the `peers` actor, which is told where the voters are and tells of their links; zero where there are none.
 	Links kit.Ref
 	Dir   *disk.Dir // of the metadata log

@@ -68,7 +68,9 @@ func (a *Actor) firstCheckpoint() quorum.Checkpoint {
 		}
 		return c
 	}
-	c.Voters = []batch.Voter{a.asVoter()}
+	if c.Voters = a.deps.First; len(c.Voters) == 0 {
+		c.Voters = []batch.Voter{a.asVoter()}
+	}
 	return c
 }
 

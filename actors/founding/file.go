@@ -111,3 +111,9 @@ func read(fsys vfs.FS, name string) (_ *saved, err error) {
 	}
 	return &out, nil
 }
+
+// Joined tells whether a node came to a cluster that was there before it: it has no vote there, whoever it was before.
+func Joined(fsys vfs.FS, dir, clusterID string) (bool, error) {
+	found, err := read(fsys, filepath.Join(dir, File))
+	return found != nil && found.ClusterID != clusterID, err
+}

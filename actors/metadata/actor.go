@@ -54,9 +54,10 @@ type Deps struct {
 	Replicas *replica.Directory
 	Shards   []kit.Ref
 	Dirs     []*disk.Dir
-	// Peers is told of the other brokers, which are reached at their listeners of the name InterBroker; zero for nobody.
-	Peers       kit.Ref
-	InterBroker string
+	// Peers is told of the other nodes, which are reached at their listeners of the names InterBroker and Controllers; zero for
+	// nobody.
+	Peers                    kit.Ref
+	InterBroker, Controllers string
 	Log         *slog.Logger
 	Journal     journal.Journal
 	// Coordinators are the hosts of the coordinators of internal topics, by topic.

@@ -7,7 +7,6 @@ import (
 	"troupe/actors/coordinator"
 	"troupe/actors/disk"
 	"troupe/actors/kit"
-	"troupe/actors/peer"
 	"troupe/actors/replica"
 	"troupe/cluster/image"
 	"troupe/internal/model"
@@ -175,20 +174,6 @@ func (a *applier) inform(ctx *kit.Context, d image.Delta) {
 	for _, host := range a.deps.Coordinators {
 		ctx.Send(host, &coordinator.Metadata{Delta: d})
 	}
-}
-
-// introduce tells where the other brokers are reached, before the orders to follow them.
-func (a *applier) introduce(ctx *kit.Context, d image.Delta) {
-	if len(d.Brokers) == 0 || a.deps.Peers.IsZero() {
-		return
-	}
-	know := &peer.Know{Source: "image"}
-	for b := range d.To.Brokers() {
-		if e, ok := b.Endpoint(a.deps.InterBroker); ok && b.ID != a.deps.Self {
-			know.Nodes = append(know.Nodes, peer.Node{ID: b.ID, Broker: peer.Address{Host: e.Host, Port: e.Port}})
-		}
-	}
-	ctx.Send(a.deps.Peers, know)
 }
 
 // coordinate has a partition's coordinator run where its leader is.
