@@ -2,6 +2,8 @@ package coordinator
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"log/slog"
 	"time"
 
@@ -65,7 +67,8 @@ func NewHost(d *Deps) kit.Props {
 
 // Start takes the partitions up again after a panic, which has stopped their actors.
 func (h *host) Start(ctx *kit.Context) {
-	for n, l := range h.kept {
+	for _, n := range h.partitions() {
+		l := h.kept[n]
 		h.deps.Directory.remove(n)
 		if l.order == nil {
 			delete(h.kept, n)
@@ -86,8 +89,8 @@ func (h *host) Receive(ctx *kit.Context, m kit.Message) {
 		}
 	case *Metadata:
 		*h.image = m.Delta.To
-		for _, l := range h.kept {
-			if l.stage == running {
+		for _, n := range h.partitions() {
+			if l := h.kept[n]; l.stage == running {
 				ctx.Send(l.ref, m)
 			}
 		}
@@ -101,6 +104,9 @@ func (h *host) Receive(ctx *kit.Context, m kit.Message) {
 		}
 	}
 }
+
+// partitions are in order, so that the same events give the same messages.
+func (h *host) partitions() []int32 { return slices.Sorted(maps.Keys(h.kept)) }
 
 // Stopped leaves nobody to be asked.
 func (h *host) Stopped(*kit.Context) {
