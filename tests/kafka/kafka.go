@@ -74,6 +74,7 @@ var classes = map[string]string{
 	"features":            "org.apache.kafka.tools.FeatureCommand",
 	"metadata-quorum":     "org.apache.kafka.tools.MetadataQuorumCommand",
 	"dump-log":            "org.apache.kafka.tools.DumpLogSegments",
+	"storage":             "kafka.tools.StorageTool",
 	"leader-election":     "org.apache.kafka.tools.LeaderElectionCommand",
 	"e2e-latency":         "org.apache.kafka.tools.EndToEndLatency",
 	"verifiable-producer": "org.apache.kafka.tools.VerifiableProducer",
