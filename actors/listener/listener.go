@@ -46,7 +46,8 @@ type Deps struct {
 	stopped map[string]bool // listeners that take no more connections
 	open    map[*conn]struct{}
 	perHost map[string]int
-	empty   chan struct{} // closed when the last connection is; nil while nobody waits
+	leaving int           // connections of stopped listeners
+	empty   chan struct{} // closed when the last of those is; nil while nobody waits
 }
 
 // age is the time since the first connection: a wall clock that is set makes nobody idle.
@@ -98,17 +99,20 @@ func (d *Deps) closed(c *conn) {
 		delete(d.perHost, c.client.Host)
 	}
 	d.Descriptors.Give(vfs.ShareConnections)
-	if len(d.open) == 0 && d.empty != nil {
+	if d.stopped[c.client.Listener] {
+		d.leaving--
+	}
+	if d.leaving == 0 && d.empty != nil {
 		close(d.empty)
 		d.empty = nil
 	}
 }
 
-// Drained waits until every connection has answered what it had read and is closed.
+// Drained waits until every connection of the listeners that have stopped has answered what it had read and is closed.
 func (d *Deps) Drained(ctx context.Context) error {
 	for {
 		d.mu.Lock()
-		if len(d.open) == 0 {
+		if d.leaving == 0 {
 			d.mu.Unlock()
 			return nil
 		}
@@ -128,12 +132,14 @@ func (d *Deps) Drained(ctx context.Context) error {
 // stop refuses what a listener still accepts from now on, and gives the connections that it has.
 func (d *Deps) stop(listener string) []*conn {
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.stopped == nil {
 		d.stopped = make(map[string]bool)
 	}
 	d.stopped[listener] = true
-	d.mu.Unlock()
-	return d.all(listener)
+	cs := d.of(listener)
+	d.leaving += len(cs)
+	return cs
 }
 
 // Cut closes every connection at once.
@@ -150,6 +156,10 @@ func (d *Deps) Cut() {
 func (d *Deps) all(listener string) []*conn {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	return d.of(listener)
+}
+
+func (d *Deps) of(listener string) []*conn {
 	var cs []*conn
 	for c := range d.open {
 		if c.client.Listener == listener {

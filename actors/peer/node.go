@@ -212,6 +212,7 @@ func (n *node) relocate(ctx *kit.Context) {
 			n.follow(ctx, w, w.machine.end())
 		default:
 			w.address = to
+			w.count.used.Store(true)
 			n.follow(ctx, w, w.machine.begin())
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // counters count what a link does, through all incarnations of its actor.
 type counters struct {
-	up                           atomic.Bool
+	used, up                     atomic.Bool // used: the link has led somewhere
 	calls, failures, connections atomic.Uint64
 	sent, received               atomic.Uint64 // bytes
 }
@@ -25,12 +25,15 @@ type LinkStats struct {
 	SentBytes, ReceivedBytes     uint64
 }
 
-// Stats gives the links of all nodes, in order of id.
+// Stats gives the links of all nodes, in order of id. A link to a listener that a node does not have is none.
 func (d *Directory) Stats() []LinkStats {
 	var all []LinkStats
 	for id, e := range d.entries() {
 		for l := range e.counts {
 			c := &e.counts[l]
+			if !c.used.Load() {
+				continue
+			}
 			all = append(all, LinkStats{
 				Node: id, Link: Link(l), Up: c.up.Load(), Calls: c.calls.Load(), Failures: c.failures.Load(),
 				Connections: c.connections.Load(), SentBytes: c.sent.Load(), ReceivedBytes: c.received.Load(),
