@@ -2,9 +2,9 @@ package coordinator
 
 import (
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
-	"log/slog"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
