@@ -32,7 +32,16 @@ func (w *World) note(kind, format string, args ...any) {
 	}
 }
 
-// add counts an event that is too small to be told: a frame on a link.
+// frame counts a frame that arrives. There are too many of them to be told, but to who looks for the first difference
+// between two runs of a seed.
+func (h *history) frame(from, to int, b []byte) {
+	h.add(append([]byte{byte(from), byte(to)}, b...))
+	if h.out != nil && h.world.Frames {
+		fmt.Fprintf(h.out, "%12s frame      from %d to %d, %d bytes %x, turn %d, history %x\n", h.world.since(), from, to, len(b), b[:min(len(b), 48)], h.world.steps, h.hash)
+	}
+}
+
+// add counts an event.
 func (h *history) add(b []byte) {
 	f := fnv.New64a()
 	var seen [16]byte

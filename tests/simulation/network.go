@@ -170,7 +170,7 @@ func (n *network) dial(from, to, port int, e *end, opened func()) {
 			return
 		}
 		answer := func() { given = true; e.finish(errRefused) }
-		if s := h.accept(port, from); s != nil && !e.closed {
+		if s := h.accept(port, from); s != nil {
 			s.peer, e.peer = e, s
 			answer = func() {
 				given = true
@@ -207,7 +207,7 @@ func (e *end) take(frame []byte, from *end) {
 		n.send(&parcel{direction: direction{e.local, e.remote}, arrive: func() { from.finish(errReset) }})
 		return
 	}
-	n.world.history.add(append([]byte{byte(e.remote), byte(e.local)}, frame...))
+	n.world.history.frame(e.remote, e.local, frame)
 	e.in(func() {
 		if !e.closed {
 			e.received(frame)

@@ -21,6 +21,7 @@ var (
 	first  = flag.Uint64("seed", 1, "the first of them")
 	stride = flag.Uint64("stride", 1, "from one to the next")
 	story  = flag.Bool("story", false, "tell every event")
+	frames = flag.Bool("frames", false, "and every frame")
 	nodes  = flag.Int("nodes", 1, "how many nodes a cluster has")
 	full   = flag.Bool("full", false, "ten simulated minutes a seed, not one")
 	only   = flag.String("only", "", "the numbers of the faults that happen, with commas; all when empty")
@@ -35,7 +36,7 @@ func size() Size {
 }
 
 func options(t *testing.T, seed uint64) Options {
-	o := Options{Seed: seed, Size: size()}
+	o := Options{Seed: seed, Size: size(), Frames: *frames}
 	if *story {
 		o.Story, o.Brokers = os.Stderr, os.Stderr
 	}

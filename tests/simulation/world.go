@@ -19,6 +19,8 @@ type Options struct {
 	Only []int
 	// Story gets a line for each event; nil keeps only the last ones.
 	Story io.Writer
+	// Frames has the story tell every frame on every link.
+	Frames bool
 	// Brokers gets what the brokers log; nil drops it.
 	Brokers io.Writer
 }
