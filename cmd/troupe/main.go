@@ -31,6 +31,7 @@ import (
 	"troupe/cmd/troupe/client/option"
 	"troupe/cmd/troupe/client/perf"
 	"troupe/cmd/troupe/client/produce"
+	"troupe/cmd/troupe/client/reassignpartitions"
 	"troupe/cmd/troupe/client/script"
 	"troupe/cmd/troupe/client/storage"
 	"troupe/cmd/troupe/client/topics"
@@ -67,6 +68,7 @@ func commands(s option.Streams) []*cobra.Command {
 		clusterCommand(s),
 		features.Command(s),
 		metadataquorum.Command(s),
+		reassignpartitions.Command(s),
 		dumplog.Command(s),
 		storage.Command(s),
 		script.Install(s),

@@ -102,6 +102,7 @@ var classes = map[string]string{
 	tools + "ClusterTool": "cluster", "kafka.tools.ClusterTool": "cluster",
 	tools + "FeatureCommand": "features", "kafka.admin.FeatureCommand": "features",
 	tools + "MetadataQuorumCommand": "metadata-quorum", "kafka.admin.MetadataQuorumCommand": "metadata-quorum",
+	tools + "reassign.ReassignPartitionsCommand": "reassign-partitions", "kafka.admin.ReassignPartitionsCommand": "reassign-partitions",
 	tools + "DumpLogSegments": "dump-log", "kafka.tools.DumpLogSegments": "dump-log",
 	"kafka.tools.StorageTool": "storage",
 }
