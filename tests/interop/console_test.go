@@ -4,6 +4,7 @@ package interop
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,5 +45,34 @@ func TestConsoleLinesComeBackWithEachCompression(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Both read one broker's topic, whose partitions come in any order.
+func TestFormattersOfCoordinatorsPrintWhatKafkasDo(t *testing.T) {
+	address := broker(t, "offsets.topic.num.partitions=3", "group.initial.rebalance.delay.ms=0")
+	makeGroups(t, address)
+	for _, class := range []string{"OffsetsMessageFormatter", "GroupMetadataMessageFormatter", "TransactionLogMessageFormatter"} {
+		t.Run(class, func(t *testing.T) {
+			read := func(run func(args ...string) kafka.Result) []string {
+				r := run("--bootstrap-server", address, "--topic", "__consumer_offsets", "--from-beginning", "--timeout-ms", "8000",
+					"--formatter", "org.apache.kafka.tools.consumer."+class)
+				records := strings.Split(strings.ReplaceAll(r.Stdout, "}{", "}\n{"), "\n")
+				// Kafka's consumer reads in a group of its own, which it thereby adds to.
+				records = slices.DeleteFunc(records, func(s string) bool { return strings.Contains(s, `"group":"console-consumer-`) })
+				slices.Sort(records)
+				return records
+			}
+			want := read(func(args ...string) kafka.Result { return kafka.Tool(t, "console-consumer", "", args...) })
+			got := read(func(args ...string) kafka.Result {
+				return troupe(t, "", append([]string{"console-consumer"}, args...)...)
+			})
+			if !slices.Equal(got, want) {
+				t.Errorf("ours:\n%s\nKafka's:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+			if class != "TransactionLogMessageFormatter" && (len(want) < 2 || !strings.HasPrefix(want[0], `{"key":{"type":`)) {
+				t.Errorf("Kafka's formatter shows %q", want)
+			}
+		})
 	}
 }

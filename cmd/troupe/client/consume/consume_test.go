@@ -110,3 +110,28 @@ func TestWhatCannotBeReadIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// The text is that of Kafka 4.3.1's formatter, which ends no line.
+func TestOffsetsAreShownAsKafkasFormatterDoes(t *testing.T) {
+	key := append([]byte{0, 1}, "\x00\x01g\x00\x01t\x00\x00\x00\x02"...)
+	value := append([]byte{0, 3}, "\x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x09"...)
+	group := append([]byte{0, 2}, "\x00\x01g"...)
+	for title, c := range map[string]struct {
+		key, value []byte
+		want       string
+	}{
+		"an offset": {key, value, `{"key":{"type":1,"data":{"group":"g","topic":"t","partition":2}},"value":{"version":3,` +
+			`"data":{"offset":7,"leaderEpoch":1,"metadata":"","commitTimestamp":9}}}`},
+		"a deletion":            {key, nil, `{"key":{"type":1,"data":{"group":"g","topic":"t","partition":2}},"value":null}`},
+		"another kind":          {group, nil, ""},
+		"a kind that came later": {[]byte{0, 99}, nil, ""},
+		"no key":                {nil, value, ""},
+	} {
+		var out bytes.Buffer
+		w := bufio.NewWriter(&out)
+		err := coordinatorFormatters["OffsetsMessageFormatter"].write(w, &kgo.Record{Key: c.key, Value: c.value})
+		if w.Flush(); err != nil || out.String() != c.want {
+			t.Errorf("%s: %s, %v", title, out.String(), err)
+		}
+	}
+}

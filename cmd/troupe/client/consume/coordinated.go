@@ -11,9 +11,9 @@ import (
 	"troupe/cmd/troupe/client/schema"
 )
 
-// coordinated writes the records of a coordinator's topic as JSON, a line each:
+// coordinated writes the records of a coordinator's topic as JSON, one after the other without a line's end, as Kafka's do:
 //
-//	{"key":{"type":1,"data":{…}},"value":{"version":4,"data":{…}}}
+//	{"key":{"type":1,"data":{…}},"value":{"version":4,"data":{…}}}{"key":…
 //
 // Records of other types than it is for, or of types that came later, are passed over.
 type coordinated struct {
@@ -44,5 +44,5 @@ func (c coordinated) write(w *bufio.Writer, r *kgo.Record) error {
 	if read.Value != nil {
 		line[1].Value = schema.Object{{Name: "version", Value: read.Version}, {Name: "data", Value: read.Value}}
 	}
-	return put(w, line.String()+"\n")
+	return put(w, line.String())
 }
