@@ -161,16 +161,16 @@ func Milliseconds(props kafkatext.Properties, key string, def time.Duration) (ti
 	return time.Duration(n) * time.Millisecond, nil
 }
 
-// retryPause is how long Call waits after no broker could be dialled.
+// retryPause is how long Call waits after no broker could be dialled, or no coordinator was there.
 const retryPause = 100 * time.Millisecond
 
 // Call runs one administrative call under the client's timeout, again and again while no broker can be dialled: scripts
-// count on being able to call right after a broker was started. name is that of the Java client, for the message.
+// count on being able to call right after a broker was started, or before any group has been there. name is that of the Java client, for the message.
 func (c *Client) Call(ctx context.Context, name string, call func(context.Context) error) error {
 	within, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	err := call(within)
-	for Unreachable(err) && within.Err() == nil {
+	for (Unreachable(err) || unsettled(err)) && within.Err() == nil {
 		select {
 		case <-within.Done():
 		case <-time.After(retryPause):
@@ -188,6 +188,12 @@ func (c *Client) Call(ctx context.Context, name string, call func(context.Contex
 func Unreachable(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
+}
+
+// unsettled tells whether a group's coordinator was looked for while there was none: the topic of offsets is being made, or
+// the coordinator moves. The Java client looks again; kgo does so for what a coordinator answers, and not for this.
+func unsettled(err error) bool {
+	return errors.Is(err, kerr.CoordinatorNotAvailable) || errors.Is(err, kerr.CoordinatorLoadInProgress) || errors.Is(err, kerr.NotCoordinator)
 }
 
 // Unsupported tells whether the cluster is too old for a request. kgo's error has no exported name.

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -102,5 +104,19 @@ func TestProducerPropertiesAreChecked(t *testing.T) {
 		if _, err := ProducerOptions(kafkatext.Properties{key: value}); err == nil || !strings.Contains(err.Error(), value) {
 			t.Errorf("%s=%s: got %v", key, value, err)
 		}
+	}
+}
+
+func TestACallIsMadeAgainWhileThereIsNoCoordinator(t *testing.T) {
+	c := &Client{Timeout: time.Minute}
+	calls := 0
+	err := c.Call(t.Context(), "listConsumerGroupOffsets", func(context.Context) error {
+		if calls++; calls < 3 {
+			return fmt.Errorf("offsets of g: %w", kerr.CoordinatorNotAvailable)
+		}
+		return kerr.GroupAuthorizationFailed
+	})
+	if calls != 3 || !errors.Is(err, kerr.GroupAuthorizationFailed) {
+		t.Errorf("%d calls, %v", calls, err)
 	}
 }
