@@ -9,6 +9,7 @@ const offset = v => v === null ? unknown : number(v);
 // age writes how old the oldest record is that was not read: tenths of a second at first, and coarser later.
 const age = g => {
   if (g.lagMs === null) return unknown;
+  if (g.lagMs === 0) return '0 s';
   if (g.lagMs < 60000) return (g.lagMs / 1000).toFixed(1) + ' s';
   return span(g.lagMs);
 };
