@@ -122,10 +122,10 @@ func TestOffsetsAreShownAsKafkasFormatterDoes(t *testing.T) {
 	}{
 		"an offset": {key, value, `{"key":{"type":1,"data":{"group":"g","topic":"t","partition":2}},"value":{"version":3,` +
 			`"data":{"offset":7,"leaderEpoch":1,"metadata":"","commitTimestamp":9}}}`},
-		"a deletion":            {key, nil, `{"key":{"type":1,"data":{"group":"g","topic":"t","partition":2}},"value":null}`},
-		"another kind":          {group, nil, ""},
+		"a deletion":             {key, nil, `{"key":{"type":1,"data":{"group":"g","topic":"t","partition":2}},"value":null}`},
+		"another kind":           {group, nil, ""},
 		"a kind that came later": {[]byte{0, 99}, nil, ""},
-		"no key":                {nil, value, ""},
+		"no key":                 {nil, value, ""},
 	} {
 		var out bytes.Buffer
 		w := bufio.NewWriter(&out)
