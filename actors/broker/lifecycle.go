@@ -43,6 +43,7 @@ type lifecycle struct {
 	serving    func() // called once, when the controller has unfenced this broker and its metadata says so
 
 	registered bool
+	enlisting  bool // the enlistment is under way or done
 	stopping   *leave
 	next       *kit.Timer // of the next heartbeat or registration: there is one chain of them
 }
@@ -54,6 +55,7 @@ type (
 	registration        struct {
 		resp *kmsg.BrokerRegistrationResponse
 	}
+	enlisted  struct{ code kerr.Code }
 	heartbeat struct {
 		resp    *kmsg.BrokerHeartbeatResponse
 		leaving bool // the request asked to
@@ -68,6 +70,7 @@ func (*heartbeatDue) MessageKind() string        { return "lifecycle.heartbeat-d
 func (*registrationOverdue) MessageKind() string { return "lifecycle.registration-overdue" }
 func (*registration) MessageKind() string        { return "lifecycle.registration" }
 func (*heartbeat) MessageKind() string           { return "lifecycle.heartbeat" }
+func (*enlisted) MessageKind() string            { return "lifecycle.enlisted" }
 func (*leave) MessageKind() string               { return "lifecycle.leave" }
 func (*directoryFailed) MessageKind() string     { return "lifecycle.directory-failed" }
 
@@ -108,6 +111,8 @@ func (l *lifecycle) Receive(ctx *kit.Context, m kit.Message) {
 		if l.registered {
 			l.beat(ctx)
 		}
+	case *enlisted:
+		l.onEnlisted(m.code)
 	case *placed:
 		l.placement.asking = false
 	}
@@ -155,22 +160,30 @@ func (l *lifecycle) onRegistration(ctx *kit.Context, resp *kmsg.BrokerRegistrati
 }
 
 // enlist tells the cluster where this node's controller is reached (KIP-919), once an incarnation. Nothing waits for it:
-// it is only described to clients.
+// it is only described to clients. It comes with the heartbeats too, since the
+// metadata that it goes by may be behind at first.
 func (l *lifecycle) enlist(ctx *kit.Context) {
 	i := l.source.Image()
-	if l.enlistment == nil || i.MetadataVersion() < record.ControllerRegistrations {
+	if l.enlistment == nil || l.enlisting || i.MetadataVersion() < record.ControllerRegistrations {
 		return
 	}
+	l.enlisting = true
 	for c := range i.Controllers() {
 		if c.ControllerID == l.state.id && c.IncarnationID == l.enlistment.IncarnationID {
 			return
 		}
 	}
+	self := ctx.Self()
 	ctx.Send(l.controller, &controller.Request{Body: l.enlistment, Done: func(resp kmsg.Response) {
-		if code := kerr.Code(resp.(*kmsg.ControllerRegistrationResponse).ErrorCode); code != kerr.None {
-			l.log.Warn("the controller of this node is not registered", "code", code.Name())
-		}
+		self.Send(&enlisted{kerr.Code(resp.(*kmsg.ControllerRegistrationResponse).ErrorCode)})
 	}})
+}
+
+// onEnlisted has the next heartbeat try again; an election takes its time.
+func (l *lifecycle) onEnlisted(code kerr.Code) {
+	if l.enlisting = code == kerr.None; !l.enlisting && code != kerr.NotController {
+		l.log.Warn("the controller of this node is not registered, trying again", "code", code.Name())
+	}
 }
 
 // beat tells the controller that this broker lives, how far its metadata is (KIP-631), which of its directories failed
@@ -209,6 +222,7 @@ func (l *lifecycle) onHeartbeat(ctx *kit.Context, resp *kmsg.BrokerHeartbeatResp
 		l.state.served = true
 		l.serving()
 	}
+	l.enlist(ctx)
 	l.after(ctx, l.every)
 }
 
