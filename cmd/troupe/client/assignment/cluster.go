@@ -1,7 +1,8 @@
 // Package assignment reads which brokers hold which partitions, and changes it: what reassign-partitions and rebalance
 // have in common (KIP-455, and KIP-73 for throttles).
 //
-// Requests: Metadata (3), AlterPartitionReassignments (45), ListPartitionReassignments (46), IncrementalAlterConfigs (44).
+// Requests: Metadata (3), DescribeLogDirs (35), AlterPartitionReassignments (45), ListPartitionReassignments (46),
+// IncrementalAlterConfigs (44).
 package assignment
 
 import (

@@ -1,8 +1,9 @@
 // Package reassignpartitions is kafka-reassign-partitions: it moves replicas to other brokers, follows the moves, takes
 // them back, and sets and clears their throttles (KIP-455, KIP-73).
 //
-// Requests: Metadata (3), AlterPartitionReassignments (45), ListPartitionReassignments (46), IncrementalAlterConfigs (44);
-// where log directories are named, AlterReplicaLogDirs (34) and DescribeLogDirs (35).
+// Requests: Metadata (3), DescribeLogDirs (35), AlterPartitionReassignments (45), ListPartitionReassignments (46),
+// IncrementalAlterConfigs (44). A log directory may be named where its broker has no other, or has the replica in it: brokers
+// choose their directories themselves, and AlterReplicaLogDirs is not asked of them.
 //
 // Everything is told on standard output, errors too; the code is then 1.
 package reassignpartitions
@@ -13,7 +14,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -178,10 +178,4 @@ func read(o *option.Text) ([]byte, error) {
 		return nil, fmt.Errorf("Unable to read file %s", path)
 	}
 	return text, nil
-}
-
-// wait bounds how long moves between directories may take to begin.
-func (c *command) wait() (time.Duration, error) {
-	ms, err := c.timeout.Int(64, 0)
-	return time.Duration(ms) * time.Millisecond, err
 }

@@ -38,7 +38,11 @@ func (c *command) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.tellCurrent(current); err != nil {
+	dirs, err := c.directories(ctx, all, current)
+	if err != nil {
+		return err
+	}
+	if err := c.tellCurrent(current, dirs); err != nil {
 		return err
 	}
 	if err := c.limit(ctx, all, ongoing, current); err != nil {
@@ -102,12 +106,26 @@ func (c *command) placed(ctx context.Context, all []move) ([]assignment.Target, 
 	return current, nil
 }
 
+// directories asks the brokers that have replicas or are to have some, and checks the directories that are named.
+func (c *command) directories(ctx context.Context, all []move, current []assignment.Target) (map[int32]assignment.Directories, error) {
+	var brokers []int32
+	for i, m := range all {
+		brokers = append(append(brokers, m.Replicas...), current[i].Replicas...)
+	}
+	slices.Sort(brokers)
+	dirs, err := assignment.ReadDirectories(ctx, c.client, slices.Compact(brokers))
+	if err != nil {
+		return nil, err
+	}
+	return dirs, inPlace(all, dirs)
+}
+
 // tellCurrent prints what brings everything back to where it is.
-func (c *command) tellCurrent(current []assignment.Target) error {
+func (c *command) tellCurrent(current []assignment.Target, dirs map[int32]assignment.Directories) error {
 	if option.JSON(c.fs) {
 		return nil
 	}
-	text, err := document(current)
+	text, err := document(current, dirs)
 	if err == nil {
 		_, err = fmt.Fprintf(c.streams.Out, "Current partition replica assignment\n\n%s\n\nSave this to use as the --reassignment-json-file option during rollback\n", text)
 	}

@@ -1,6 +1,7 @@
 package reassignpartitions
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -75,15 +76,27 @@ func executable(all []move) error {
 		if again := repeated(m.Replicas); len(again) > 0 {
 			twice = append(twice, fmt.Sprintf("%s contains multiple entries for %s", m.partition(), joined(again)))
 		}
-		if i := slices.IndexFunc(m.LogDirs, func(dir string) bool { return dir != anyDir }); i >= 0 {
-			return fmt.Errorf("The log directory %s is named for partition %s: brokers choose their log directories themselves", m.LogDirs[i], m.partition())
-		}
 	}
 	if again := kafkatext.Repeated(partitions); len(again) > 0 {
 		return fmt.Errorf("Partition reassignment contains duplicate topic partitions: %s", strings.Join(again, ","))
 	}
 	if len(twice) > 0 {
 		return fmt.Errorf("Partition replica lists may not contain duplicate entries: %s", strings.Join(twice, ". "))
+	}
+	return nil
+}
+
+// inPlace refuses log directories that a replica would not come to lie in by itself.
+func inPlace(all []move, dirs map[int32]assignment.Directories) error {
+	for _, m := range all {
+		for i, dir := range m.LogDirs {
+			of := dirs[m.Replicas[i]]
+			lies := of.Of[m.partition()] == dir
+			only := len(of.All) == 1 && of.All[0] == dir
+			if dir != anyDir && !lies && !only {
+				return fmt.Errorf("The log directory %s is named for partition %s: broker %d chooses its log directories itself", dir, m.partition(), m.Replicas[i])
+			}
+		}
 	}
 	return nil
 }
@@ -115,11 +128,15 @@ func parseTopics(text []byte) ([]string, error) {
 	return names, nil
 }
 
-// document writes assignments in the form of the file, by topic and partition.
-func document(all []assignment.Target) (string, error) {
+// document writes assignments in the form of the file, by topic and partition. Directories that are not known are any.
+func document(all []assignment.Target, dirs map[int32]assignment.Directories) (string, error) {
 	out := moves{Version: 1, Partitions: []move{}}
 	for _, t := range slices.SortedFunc(slices.Values(all), byPartition) {
-		out.Partitions = append(out.Partitions, move{t.Topic, t.Partition, t.Replicas, slices.Repeat([]string{anyDir}, len(t.Replicas))})
+		m := move{t.Topic, t.Partition, t.Replicas, []string{}}
+		for _, id := range t.Replicas {
+			m.LogDirs = append(m.LogDirs, cmp.Or(dirs[id].Of[t.TopicPartition], anyDir))
+		}
+		out.Partitions = append(out.Partitions, m)
 	}
 	text, err := json.Marshal(out)
 	return string(text), err

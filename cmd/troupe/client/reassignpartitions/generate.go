@@ -47,11 +47,11 @@ func (c *command) generate(ctx context.Context) error {
 	if option.JSON(c.fs) {
 		return option.WriteJSON(c.streams, map[string]any{"current": now, "proposed": proposed})
 	}
-	current, err := document(now)
+	current, err := document(now, nil)
 	if err != nil {
 		return err
 	}
-	next, err := document(proposed)
+	next, err := document(proposed, nil)
 	if err != nil {
 		return err
 	}

@@ -153,9 +153,6 @@ func (c *command) cancel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.wait(); err != nil {
-		return err
-	}
 	ongoing, err := assignment.Ongoing(ctx, c.client)
 	if err != nil {
 		return err
