@@ -7,7 +7,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"troupe/actors/trace"
 	"troupe/codec/kerr"
+	"troupe/codec/private"
 	"troupe/internal/model"
 	"troupe/partitionlog"
 )
@@ -28,6 +30,7 @@ var fetchBuffers = sync.Pool{New: func() any { b := make([]byte, 0, 1024); retur
 //	    aborted: count, -1/0 for null | producer id, first offset int64
 //	    preferred replica int32 (11+) | records: length int32/uvarint+1, bytes
 //	    tags (12+): 0 diverging epoch int32, end int64 | 1 leader int32, epoch int32 (KIP-951, 16+)
+//	      to followers private.TraceTag: the trace of an append among the records, 16 bytes (trace.Context)
 //	tags: 0 endpoints of the leaders (16+)
 func encodeFetch(op *fetchOp) *Payload {
 	buf := fetchBuffers.Get().(*[]byte)
@@ -207,6 +210,10 @@ func (e *fetchEncoder) partitionTags(res *fetchResult) {
 	if hint {
 		n++
 	}
+	traced := e.traceOf(res)
+	if traced.Traced() {
+		n++
+	}
 	e.tags(n)
 	if d := res.diverging; d != nil {
 		e.dst = append(e.dst, 0, 4+8+1) // tag 0 and its size
@@ -220,6 +227,20 @@ func (e *fetchEncoder) partitionTags(res *fetchResult) {
 		e.int32(int32(res.leader.epoch))
 		e.tags(0)
 	}
+	if traced.Traced() {
+		value := traced.Append(nil)
+		e.dst = binary.AppendUvarint(e.dst, private.TraceTag)
+		e.dst = binary.AppendUvarint(e.dst, uint64(len(value)))
+		e.dst = append(e.dst, value...)
+	}
+}
+
+// traceOf has a follower's copy go on with the trace of an append that is among the records.
+func (e *fetchEncoder) traceOf(res *fetchResult) trace.Context {
+	if !e.op.reader.follows() || res.region.Len == 0 {
+		return trace.Context{}
+	}
+	return res.part.handle.TraceFrom(res.part.offset, res.limit)
 }
 
 // endpoints ends the body: tag 0 names the brokers that hints point to (KIP-951).

@@ -12,6 +12,7 @@ import (
 	"troupe/actors/kit"
 	"troupe/actors/peer"
 	"troupe/actors/replica"
+	"troupe/actors/trace"
 	"troupe/internal/model"
 )
 
@@ -37,7 +38,7 @@ type Limits struct {
 
 // Peers makes calls to other brokers; a *peer.Directory does.
 type Peers interface {
-	Send(id model.BrokerID, c *peer.Call)
+	SendCaused(cause trace.Context, id model.BrokerID, c *peer.Call)
 }
 
 // New makes the `fetchers` actor, which hears of replicas that follow and has a fetcher for each leader.

@@ -74,6 +74,7 @@ func (f *fetcher) Receive(ctx *kit.Context, m kit.Message) {
 		f.machine.unfollow(m.Handle)
 	case *replica.Progress:
 		f.machine.progress(m, ctx.Now())
+		ctx.Link(m) // the next fetch tells the leader
 	case *answer:
 		if m.incarnation == ctx.Incarnation() {
 			f.answered(ctx, m)
@@ -112,7 +113,7 @@ func (f *fetcher) arm(ctx *kit.Context, now time.Time) {
 func (f *fetcher) fetch(ctx *kit.Context, req *kmsg.FetchRequest, now time.Time) {
 	req.ReplicaState.ID, req.ReplicaState.Epoch = int32(f.deps.Self), int64(f.deps.Epoch())
 	self, age := ctx.Self(), ctx.Incarnation()
-	f.deps.Peers.Send(f.leader, &peer.Call{
+	f.deps.Peers.SendCaused(ctx.Cause(), f.leader, &peer.Call{
 		Link: peer.Broker, Body: req, Deadline: now.Add(f.deps.Limits.Timeout),
 		Done: func(resp kmsg.Response, err error) {
 			a := &answer{incarnation: age, err: err}
@@ -127,9 +128,9 @@ func (f *fetcher) fetch(ctx *kit.Context, req *kmsg.FetchRequest, now time.Time)
 // answered hands out what came. The bytes lie in the reply's frame, which lives as long as somebody has a part of it.
 func (f *fetcher) answered(ctx *kit.Context, m *answer) {
 	out := f.machine.answered(m.resp, m.err, ctx.Now())
-	for _, fetched := range out.fetched {
-		fetched.Fetcher = ctx.Self()
-		fetched.Handle.SendCaused(ctx.Cause(), fetched)
+	for _, d := range out.fetched {
+		d.Fetcher = ctx.Self()
+		d.Handle.SendCaused(d.cause, d.Fetched)
 	}
 	for _, p := range out.beyond {
 		f.ask(ctx, p, latest)
@@ -153,7 +154,7 @@ func (f *fetcher) ask(ctx *kit.Context, p *part, timestamp int64) {
 	t.Partitions = append(t.Partitions, asked)
 	req.Topics = append(req.Topics, t)
 	self, m := ctx.Self(), &bound{incarnation: ctx.Incarnation(), part: p, asked: p.Position, timestamp: timestamp}
-	f.deps.Peers.Send(f.leader, &peer.Call{Link: peer.Broker, Body: req, Done: func(resp kmsg.Response, err error) {
+	f.deps.Peers.SendCaused(ctx.Cause(), f.leader, &peer.Call{Link: peer.Broker, Body: req, Done: func(resp kmsg.Response, err error) {
 		m.offset, m.err = offsetOf(resp, err)
 		self.Send(m)
 	}})

@@ -6,14 +6,22 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/actors/replica"
+	"troupe/actors/trace"
 	"troupe/codec/kerr"
+	"troupe/codec/private"
 	"troupe/internal/model"
 )
 
 // delivery is what a reply leads to.
 type delivery struct {
-	fetched []*replica.Fetched // for their replicas
-	beyond  []*part            // of which the leader is asked where its log begins and ends
+	fetched []delivered
+	beyond  []*part // of which the leader is asked where its log begins and ends
+}
+
+// delivered is what a replica gets, in the trace of an append that is among it.
+type delivered struct {
+	*replica.Fetched
+	cause trace.Context
 }
 
 // deliver takes one partition of a reply.
@@ -46,7 +54,19 @@ func (m *machine) deliver(p *part, r *kmsg.FetchResponseTopicPartition, out *del
 	default:
 		p.failures = 0
 	}
-	out.fetched = append(out.fetched, f)
+	out.fetched = append(out.fetched, delivered{f, traceOf(r)})
+}
+
+// traceOf reads what the leader says of the records.
+func traceOf(r *kmsg.FetchResponseTopicPartition) (cause trace.Context) {
+	if r.UnknownTags.Len() > 0 {
+		r.UnknownTags.Each(func(tag uint32, value []byte) {
+			if tag == private.TraceTag {
+				cause = trace.ReadContext(value)
+			}
+		})
+	}
+	return cause
 }
 
 // occupy leaves a partition to its replica.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/actors/replica"
+	"troupe/actors/trace"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
 )
@@ -32,6 +33,45 @@ func TestARecordIsAcknowledgedWhenAllInSyncHaveIt(t *testing.T) {
 		w.acknowledged(2)
 		w.pass(100 * time.Millisecond)
 		w.converged()
+	})
+}
+
+// What one produce leads to is one tree of spans over three brokers: each span's cause is a span of the trace, and the
+// leader's last is caused by the fetch that closed it.
+func TestAProduceIsOneTraceOverThreeBrokers(t *testing.T) {
+	each(t, func(w *world) {
+		w.pass(100 * time.Millisecond)
+		cause := trace.Context{Trace: 77, Span: 1}
+		w.produceIn(&sent{value: "traced", all: true, cause: cause}, 1)
+		w.pass(100 * time.Millisecond)
+		w.acknowledged(1)
+		spans, kinds := map[trace.SpanID]bool{cause.Span: true}, map[model.BrokerID]map[string]bool{}
+		var all []trace.Span
+		for _, id := range w.ids {
+			kinds[id] = map[string]bool{}
+			for _, s := range w.brokers[id].process.tracer.Recent(1000) {
+				if s.TraceID == cause.Trace {
+					all = append(all, s)
+					spans[s.SpanID] = true
+					kinds[id][s.Kind] = true
+				}
+			}
+		}
+		for _, s := range all {
+			if !spans[s.Cause] {
+				w.t.Errorf("the cause of %s at broker %d is not of the trace", s.Kind, s.Broker)
+			}
+		}
+		for id, want := range map[model.BrokerID][]string{
+			1: {"replica.append", "disk.appends", "replica.follower-fetch"},
+			2: {"replica.fetched", "disk.appends", "replica.progress"}, 3: {"replica.fetched", "disk.appends", "replica.progress"},
+		} {
+			for _, kind := range want {
+				if !kinds[id][kind] {
+					w.t.Errorf("broker %d: no %s in the trace, but %v", id, kind, kinds[id])
+				}
+			}
+		}
 	})
 }
 

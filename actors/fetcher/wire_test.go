@@ -7,6 +7,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/peer"
+	"troupe/actors/trace"
 	"troupe/codec/private"
 	"troupe/internal/model"
 )
@@ -14,8 +15,8 @@ import (
 // wire carries the calls of one process to the others, as bytes.
 type wire struct{ from *process }
 
-// Send is part of Peers.
-func (x wire) Send(id model.BrokerID, c *peer.Call) {
+// SendCaused is part of Peers.
+func (x wire) SendCaused(cause trace.Context, id model.BrokerID, c *peer.Call) {
 	w, from := x.from.world, x.from
 	body := c.Body.AppendTo(nil)
 	w.soon(func() {
@@ -35,7 +36,7 @@ func (x wire) Send(id model.BrokerID, c *peer.Call) {
 		client := &api.Client{Connection: uint64(from.id), Listener: "PLAINTEXT", Peer: &private.Identity{NodeID: from.id}}
 		h, _ := api.Lookup(req.Key(), client)
 		r := &reply{from: from, to: to, call: c, request: req}
-		to.node.Handle(api.NewRequest(api.Arrival{Handler: h, Version: req.GetVersion(), Body: req, Client: client, Received: w.clock.Now(), Slot: r}))
+		to.node.Handle(api.NewRequest(api.Arrival{Handler: h, Version: req.GetVersion(), Body: req, Client: client, Received: w.clock.Now(), Cause: cause, Slot: r}))
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"troupe/actors/disk"
 	"troupe/actors/kit"
 	"troupe/actors/replica"
+	"troupe/actors/trace"
 	"troupe/cluster/image"
 	"troupe/cluster/record"
 	"troupe/codec/batch"
@@ -55,6 +56,7 @@ type process struct {
 	world  *world
 	gone   bool
 	system *kit.System
+	tracer *trace.Tracer
 	shard  kit.Ref
 	node   *api.Node
 	handle *replica.Handle
@@ -64,6 +66,7 @@ type process struct {
 type sent struct {
 	value string
 	all   bool // acks=all
+	cause trace.Context
 	done  bool
 	code  kerr.Code
 }
@@ -132,7 +135,8 @@ func (w *world) start(id model.BrokerID) {
 	b := w.brokers[id]
 	p := &process{broker: b, world: w}
 	log := slog.New(slog.NewTextHandler(testLog{w.t, id}, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	p.system = kit.NewSystem(kit.Options{Clock: w.clock, Dispatcher: w.order, Log: log})
+	p.tracer = trace.New(trace.Options{Clock: w.clock, Broker: id, Seed: uint64(id), Ring: 1000})
+	p.system = kit.NewSystem(kit.Options{Clock: w.clock, Dispatcher: w.order, Log: log, Trace: p.tracer})
 	warden := p.system.Spawn("warden", kit.Props{Kind: "test", New: func() kit.Behavior { return ignorant{} }})
 	dir := disk.Open(p.system, partitionlog.NewEnv(mortal{b.fs, p}, vfs.NewDescriptors(1000)), "/data", model.DirectoryID{byte(id)}, disk.Lanes{}, warden)
 	limits := Limits{WaitMax: 500 * time.Millisecond, Backoff: time.Second, Timeout: 30 * time.Second, MinBytes: 1, PartitionBytes: 1 << 20, ResponseMaxBytes: 10 << 20}
@@ -262,7 +266,14 @@ func (w *world) produce(values ...string) {
 func (w *world) produceTo(id model.BrokerID, value string, all bool) *sent {
 	w.t.Helper()
 	s := &sent{value: value, all: all}
+	w.produceIn(s, id)
+	return s
+}
+
+func (w *world) produceIn(s *sent, id model.BrokerID) {
+	w.t.Helper()
 	w.sent = append(w.sent, s)
+	value, all := s.value, s.all
 	v, err := batch.NewBuilder(batch.Options{}).Add(batch.Record{Timestamp: 1, Value: []byte(value)}).Build()
 	if err != nil {
 		w.t.Fatal(err)
@@ -270,10 +281,9 @@ func (w *world) produceTo(id model.BrokerID, value string, all bool) *sent {
 	p := w.brokers[id].process
 	if p == nil {
 		s.done, s.code = true, kerr.NotLeaderOrFollower
-		return s
+		return
 	}
-	p.handle.Send(&replica.Append{Batch: v, AllAcks: all, Version: 9, Deadline: w.clock.Now().Add(time.Minute), Sink: sink{p, s}})
-	return s
+	p.handle.SendCaused(s.cause, &replica.Append{Batch: v, AllAcks: all, Version: 9, Deadline: w.clock.Now().Add(time.Minute), Sink: sink{p, s}})
 }
 
 // sink hears of one record; what a dead process says is not heard.

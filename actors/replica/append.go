@@ -42,6 +42,9 @@ func (a *actor) append(ctx *kit.Context, m *Append) {
 	if job != nil {
 		a.appends = append(a.appends, job)
 		ctx.Link(m)
+		if cause := ctx.Cause(); cause.Traced() && a.machine.Replicated() {
+			a.kept.handle.trace(staged.BaseOffset, cause)
+		}
 	}
 	m.taken = true
 	if m.AllAcks && (a.soonest.IsZero() || m.Deadline.Before(a.soonest)) {
@@ -127,6 +130,9 @@ func (a *actor) finished(ctx *kit.Context, m *finished) {
 		a.kindDone(ctx, job, m.Errs[i])
 	}
 	a.changed = true
+	if a.following.due {
+		ctx.Link(m) // what is told of it at the end of the batch goes on with its trace
+	}
 	if a.lastJob {
 		return
 	}

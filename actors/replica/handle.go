@@ -3,6 +3,7 @@
 package replica
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -38,6 +39,37 @@ type Handle struct {
 	// recoveryPoint is the offset before which the log is synced, for the directory's checkpoint.
 	recoveryPoint atomic.Int64
 	found         atomic.Pointer[Checkpoint] // of the directory, until the log was opened
+	traced        atomic.Pointer[[]tracedAppend]
+}
+
+// tracedAppend is an append that a trace follows to the replicas.
+type tracedAppend struct {
+	offset model.Offset
+	cause  trace.Context
+}
+
+// tracedMost is how many are kept: a follower that is further behind copies outside of their traces.
+const tracedMost = 8
+
+func (h *Handle) trace(offset model.Offset, cause trace.Context) {
+	var all []tracedAppend
+	if old := h.traced.Load(); old != nil {
+		all = (*old)[max(0, len(*old)-tracedMost+1):]
+	}
+	all = append(slices.Clip(all), tracedAppend{offset, cause})
+	h.traced.Store(&all)
+}
+
+// TraceFrom gives the trace of the first traced append in a range of offsets that a follower copies; zero for none.
+func (h *Handle) TraceFrom(from, to model.Offset) trace.Context {
+	if all := h.traced.Load(); all != nil {
+		for _, t := range *all {
+			if t.offset >= from && t.offset < to {
+				return t.cause
+			}
+		}
+	}
+	return trace.Context{}
 }
 
 // Checkpoint is what the files of a log directory keep of a log.
