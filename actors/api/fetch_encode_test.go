@@ -99,7 +99,7 @@ func TestAFetchReplyIsLaidOutAsKmsgLaysItOut(t *testing.T) {
 			b.NodeID, b.Host, b.Port = 2, "host-2", 9094
 			want.Brokers = append(want.Brokers, b)
 		}
-		op := &fetchOp{reader: reader{id: consumerReplica}, 
+		op := &fetchOp{reader: reader{id: consumerReplica},
 			node: w.node, results: list, sessionID: 77,
 			request: NewRequest(Arrival{Version: version, Client: w.client}),
 		}
@@ -119,7 +119,7 @@ func TestARegionThatWasCutUnderTheReaderIsLeftOut(t *testing.T) {
 	cut, _ := region(t, 100)
 	cut.Len = 200
 	part := &fetchPart{topic: unique.Make(topicName{name: "orders"}), handle: w.node.Replicas.Get(model.TopicPartition{Topic: "orders"})}
-	op := &fetchOp{reader: reader{id: consumerReplica}, 
+	op := &fetchOp{reader: reader{id: consumerReplica},
 		node: w.node, results: []fetchResult{{part: part, region: cut}},
 		request: NewRequest(Arrival{Version: 12, Client: w.client}),
 	}
