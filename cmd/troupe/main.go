@@ -32,6 +32,7 @@ import (
 	"troupe/cmd/troupe/client/perf"
 	"troupe/cmd/troupe/client/produce"
 	"troupe/cmd/troupe/client/reassignpartitions"
+	"troupe/cmd/troupe/client/rebalance"
 	"troupe/cmd/troupe/client/script"
 	"troupe/cmd/troupe/client/storage"
 	"troupe/cmd/troupe/client/topics"
@@ -69,6 +70,7 @@ func commands(s option.Streams) []*cobra.Command {
 		features.Command(s),
 		metadataquorum.Command(s),
 		reassignpartitions.Command(s),
+		rebalance.Command(s),
 		dumplog.Command(s),
 		storage.Command(s),
 		script.Install(s),
