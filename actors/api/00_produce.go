@@ -225,6 +225,14 @@ func (op *produceOp) AppendTo(dst []byte) []byte {
 	return resp.AppendTo(dst)
 }
 
+// WaitedForOthers is part of Shared: the partitions wait side by side.
+func (op *produceOp) WaitedForOthers() (longest time.Duration) {
+	for i := range op.parts {
+		longest = max(longest, op.parts[i].result.Replicating)
+	}
+	return longest
+}
+
 // countCodes is part of coded: one a partition.
 func (op *produceOp) countCodes(e *errorCounts) {
 	good := int64(0)

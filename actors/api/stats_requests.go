@@ -24,6 +24,9 @@ const (
 	stages
 )
 
+// Shared is a reply of which a part of the time until it was there was others' work: that counts as Remote.
+type Shared interface{ WaitedForOthers() time.Duration }
+
 // Served is a request that was answered. The time of its stages adds up to Total, from its arrival to the end of writing.
 type Served struct {
 	Handler *Handler

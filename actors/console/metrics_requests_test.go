@@ -3,6 +3,7 @@ package console_test
 import (
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/codec/kerr"
@@ -93,3 +94,24 @@ type pinned struct{ kmsg.Request }
 
 // SetVersion is part of kmsg.Request.
 func (*pinned) SetVersion(int16) {}
+
+func TestAFetchThatWaitsIsInThePurgatory(t *testing.T) {
+	n := startNode(t)
+	n.create("orders", 1)
+	n.produce("orders", 0, "a")
+	m := n.metrics()
+	waiting := `kafka_server_delayedoperationpurgatory_purgatorysize{delayedOperation="Fetch"}`
+	if got, there := m[waiting]; !there || got != 0 {
+		t.Errorf("nobody waits, and %v are told of", got)
+	}
+	if got, there := m[`kafka_network_requestmetrics_throttletimems_count{request="Produce"}`]; !there || got < 1 {
+		t.Errorf("%v produces were not throttled", got)
+	}
+	reader, err := kgo.NewClient(kgo.SeedBrokers(n.bootstrap), kgo.ConsumeTopics("orders"), kgo.ConsumeResetOffset(kgo.NewOffset().AtEnd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	go reader.PollFetches(n.context())
+	n.eventually("the fetch waits", func() bool { return n.metrics()[waiting] == 1 })
+	reader.Close()
+}

@@ -96,6 +96,11 @@ func (p *pending) served(s *api.Served, now time.Time) {
 	}
 	s.Stages[api.Queue] = p.waited
 	s.Stages[work] = p.answered - p.waited
+	if shared, is := p.reply.(api.Shared); is {
+		remote := min(shared.WaitedForOthers(), s.Stages[work])
+		s.Stages[work] -= remote
+		s.Stages[api.Remote] = remote
+	}
 	s.Stages[api.ReplyQueue] = p.takenUp - p.answered
 	s.Stages[api.Remote] += p.sending - p.takenUp
 	s.Stages[api.Send] = s.Total - p.sending

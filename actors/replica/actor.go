@@ -160,7 +160,7 @@ func (a *actor) EndBatch(ctx *kit.Context) {
 	if a.changed && a.log != nil {
 		a.publish()
 	}
-	a.answer()
+	a.answer(ctx.Now())
 	a.notify()
 	a.tellPosition(ctx)
 	a.armExpiry(ctx)
@@ -194,7 +194,7 @@ func (a *actor) dismiss() {
 		}
 	}
 	a.answers = append(a.answers, a.machine.Resign().Answers...)
-	a.answer()
+	a.answer(time.Time{})
 	for _, m := range a.stalled {
 		m.Fail(ErrStarting)
 	}
@@ -229,10 +229,13 @@ func (a *actor) publish() {
 
 // answer tells producers at the end of a batch of messages, after the view was published: one that is told of its offset
 // and fetches at once must find the record. The log start is that of now, as Kafka fills it in.
-func (a *actor) answer() {
+func (a *actor) answer(now time.Time) {
 	for i, w := range a.answers {
 		if w.Result.Code == kerr.None && a.log != nil {
 			w.Result.LogStart = a.log.LogStart()
+		}
+		if !w.Written.IsZero() && !now.IsZero() { // a crash has no time
+			w.Result.Replicating = now.Sub(w.Written)
 		}
 		w.Sink.AppendDone(w.Index, w.Result)
 		a.answers[i] = Wait{}

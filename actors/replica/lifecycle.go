@@ -372,7 +372,7 @@ func (a *actor) end(ctx *kit.Context) {
 		}
 	}
 	a.failStalled(kerr.NotLeaderOrFollower)
-	a.answer()
+	a.answer(ctx.Now())
 	a.goOffline()
 	a.kept.notify()
 	a.kept.ending = ending{}

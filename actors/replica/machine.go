@@ -46,6 +46,7 @@ type Machine struct {
 type Wait struct {
 	Next     model.Offset // the offset after its last record
 	Deadline time.Time    // of acks=all
+	Written  time.Time    // when the leader had written it, of acks=all where there are followers
 	Result   AppendResult
 	Sink     AppendSink
 	Index    int
@@ -158,6 +159,9 @@ func (m *Machine) Written(end model.Offset, now time.Time) Effects {
 		invariant.Check(false, "log end offset moved back from %d to %d", m.logEnd, end)
 	}
 	m.overtake(end, now)
+	if len(m.followers) > 0 {
+		m.committed.written(m.logEnd, end, now)
+	}
 	m.logEnd = end
 	return m.advance(now)
 }

@@ -146,3 +146,24 @@ func TestAdmission(t *testing.T) {
 		t.Errorf("min.insync.replicas above the replica count counts as the replica count: %v", got)
 	}
 }
+
+func TestTheWaitForFollowersBeginsWhenTheLeaderHasWritten(t *testing.T) {
+	m := newMachine()
+	lead(5, 1, 10, 10, 1, 2)(m)
+	await(1, 12, true)(m)
+	await(2, 14, true)(m)
+	first, second := start.Add(5*time.Millisecond), start.Add(8*time.Millisecond)
+	m.Written(12, first)
+	m.Written(14, second)
+	e := m.FollowerFetched(&FollowerFetch{Replica: 2, Epoch: -1, LeaderEpoch: 5, Offset: 14}, start.Add(20*time.Millisecond))
+	if len(e.Answers) != 2 || !e.Answers[0].Written.Equal(first) || !e.Answers[1].Written.Equal(second) {
+		t.Errorf("answers: %+v", e.Answers)
+	}
+	alone := newMachine()
+	lead(5, 1, 10, 10, 1)(alone)
+	alone.replicas, alone.followers = []model.BrokerID{1}, nil
+	await(1, 12, true)(alone)
+	if e := alone.Written(12, first); len(e.Answers) != 1 || !e.Answers[0].Written.IsZero() {
+		t.Errorf("without followers: %+v", e.Answers)
+	}
+}

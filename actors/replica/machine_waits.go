@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -19,6 +20,14 @@ func (q *waitQueue) add(w Wait) {
 		at--
 	}
 	q.waits = slices.Insert(q.waits, at, w)
+}
+
+// written notes when the waits were written that end behind from, at to the latest.
+func (q *waitQueue) written(from, to model.Offset, now time.Time) {
+	at, _ := slices.BinarySearchFunc(q.waits, from+1, func(w Wait, o model.Offset) int { return cmp.Compare(w.Next, o) })
+	for ; at < len(q.waits) && q.waits[at].Next <= to; at++ {
+		q.waits[at].Written = now
+	}
 }
 
 // takeUpTo moves the waits that end at or before the offset to dst.

@@ -45,6 +45,8 @@ type AppendResult struct {
 	LogAppendTime int64 // -1 unless message.timestamp.type is LogAppendTime
 	LogStart      model.Offset
 	LeaderEpoch   model.LeaderEpoch
+	// Replicating is how long the batch waited for followers after the leader had written it, for acks=all.
+	Replicating time.Duration
 	// BytesHeld says that the batch may still be read by a disk lane: the answer comes before the write's end.
 	BytesHeld bool
 	// Refused says beside an error that nothing of the batch is in the log, nor will be.
