@@ -89,10 +89,10 @@ func (w *World) downtime() time.Duration {
 
 // bringUp starts a machine that is down, when its time has come or the faults are over.
 func (h *host) bringUp() {
+	h.off = false
 	if h.process != nil {
 		return
 	}
-	h.off = false
 	h.resetClock()
 	h.start()
 }

@@ -205,6 +205,11 @@ func (c *client) expect(code kerr.Code) {
 		kerr.CoordinatorNotAvailable, kerr.NotCoordinator, kerr.FencedLeaderEpoch, kerr.UnknownLeaderEpoch, kerr.ReplicaNotAvailable,
 		kerr.OffsetNotAvailable, kerr.OutOfOrderSequenceNumber, kerr.KafkaStorageError, kerr.BrokerNotAvailable, kerr.FetchSessionIDNotFound,
 		kerr.TopicAlreadyExists, kerr.InvalidReplicationFactor, kerr.OffsetOutOfRange:
+	case kerr.GroupIDNotFound:
+		if c.world.checks.losses.offsets { // the group went with its commits
+			return
+		}
+		fallthrough
 	default:
 		c.world.fail("a client gets %s", code.Name())
 	}

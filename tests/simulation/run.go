@@ -35,7 +35,7 @@ func Run(o Options) (Report, error) {
 
 func (w *World) run() {
 	for _, h := range w.hosts {
-		w.after(w.between(0, time.Second), h.start)
+		w.after(w.between(0, time.Second), h.bringUp)
 	}
 	w.load = newLoad(w)
 	w.after(w.between(0, time.Second), w.load.start)
