@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,12 +127,25 @@ func TestAnInterruptedCommandSaysNothing(t *testing.T) {
 }
 
 func TestAFormatterThatIsNotAvailableSaysWhichAre(t *testing.T) {
-	_, errs, exit := call("troupe", "console-consumer", "--topic", "__consumer_offsets", "--bootstrap-server", "127.0.0.1:1",
-		"--formatter", "org.apache.kafka.tools.consumer.OffsetsMessageFormatter")
-	want := "Formatter org.apache.kafka.tools.consumer.OffsetsMessageFormatter is not available: only DefaultMessageFormatter " +
-		"and NoOpMessageFormatter are. dump-log decodes the records of internal topics.\n"
+	_, errs, exit := call("troupe", "console-consumer", "--topic", "t", "--bootstrap-server", "127.0.0.1:1", "--formatter", "com.example.Mine")
+	want := "Formatter com.example.Mine is not available: only GroupMetadataMessageFormatter, OffsetsMessageFormatter, " +
+		"ShareGroupStateMessageFormatter, TransactionLogMessageFormatter, DefaultMessageFormatter, NoOpMessageFormatter are.\n"
 	if exit != 1 || errs != want {
 		t.Errorf("exit %d, %q", exit, errs)
+	}
+}
+
+func TestEveryCommandOfAScriptOfKafkaHasALink(t *testing.T) {
+	dir := t.TempDir()
+	if _, errs, exit := call("troupe", "install-tools", dir); exit != 0 {
+		t.Fatalf("exit %d, %s", exit, errs)
+	}
+	own := []string{"start", "install-tools", "rebalance"} // no script of Kafka is called so
+	for _, c := range commands(option.Streams{}) {
+		_, err := os.Lstat(filepath.Join(dir, "kafka-"+c.Name()+".sh"))
+		if linked := err == nil; linked == slices.Contains(own, c.Name()) {
+			t.Errorf("%s: linked: %v", c.Name(), linked)
+		}
 	}
 }
 

@@ -11,7 +11,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -269,7 +271,8 @@ func (c *command) printer(s option.Streams) (*printer, error) {
 	case name == "NoOpMessageFormatter":
 		p.quiet = true
 	default:
-		return nil, option.Fail("Formatter %s is not available: only Kafka's own are.", class)
+		known := append(slices.Sorted(maps.Keys(coordinatorFormatters)), "DefaultMessageFormatter", "NoOpMessageFormatter")
+		return nil, option.Fail("Formatter %s is not available: only %s are.", class, strings.Join(known, ", "))
 	}
 	if c.property.Given() && c.oldProperty.Given() {
 		return nil, option.Fail("Options --property and --formatter-property cannot be specified together.")
