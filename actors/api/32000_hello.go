@@ -12,7 +12,7 @@ import (
 // UNSUPPORTED_VERSION where the two speak no common version; 42 INVALID_REQUEST for a second handshake. The message names
 // both nodes.
 var hello = &Handler{
-	Key: private.HelloKey, Name: "Hello", Min: 0, Max: 0, On: OnNodes,
+	Key: 32000, Name: "Hello", Min: 0, Max: 0, On: OnNodes,
 	Access: Access{Operation: Anything},
 	Handle: handleHello,
 }

@@ -14,7 +14,7 @@ import (
 // Errors: 125 INVALID_VOTER_KEY where the sender is not whom it claims to be, or means a node or a directory that is not
 // this one.
 var raft = &Handler{
-	Key: private.RaftKey, Name: "Raft", Min: 0, Max: 0, Peers: true,
+	Key: 32001, Name: "Raft", Min: 0, Max: 0, Peers: true,
 	Access: Access{ClusterAction, OnCluster},
 	Handle: handleRaft,
 }

@@ -11,7 +11,7 @@ import (
 // Errors: 35 UNSUPPORTED_VERSION for a request that is not the controller's, 42 INVALID_REQUEST for one that cannot be read;
 // what the controller refuses stands in the reply that is carried.
 var forwarded = &Handler{
-	Key: private.ForwardKey, Name: "Forward", Min: 0, Max: 0, Peers: true, Waits: true,
+	Key: 32002, Name: "Forward", Min: 0, Max: 0, Peers: true, Waits: true,
 	Access: Access{ClusterAction, OnCluster},
 	Handle: handleForward,
 }

@@ -48,8 +48,13 @@ func TestVersionsShowWhatIsAnsweredToWhoAsks(t *testing.T) {
 	}
 }
 
-func TestOfKeysThatNobodyHasNoneIsFound(t *testing.T) {
+func TestHandlersAreFoundByTheirKeysAndNoneByOthers(t *testing.T) {
 	node := &Client{Controller: true, Nodes: true, Peer: &private.Identity{}}
+	for key, name := range map[int16]string{0: "Produce", 75: "DescribeTopicPartitions", private.HelloKey: "Hello", private.RaftKey: "Raft", private.ForwardKey: "Forward"} {
+		if h, ok := Lookup(key, node); !ok || h.Name != name || h.Key != key {
+			t.Errorf("key %d is %+v, want %s", key, h, name)
+		}
+	}
 	for _, key := range []int16{-1, -32768, 4, 52, 95, 119, 120, 127, 128, 20_000, 31_999, private.ForwardKey + 1, 32_100, 32_767} {
 		if h, ok := Lookup(key, node); h != nil || ok {
 			t.Errorf("key %d is %+v", key, h)

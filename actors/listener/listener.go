@@ -61,12 +61,14 @@ func (d *Deps) enter(c *conn) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	host, limits := c.client.Host, d.Limits()
+	// Clients that use up what they are allowed must not keep the controllers apart.
+	bounded := !c.client.Controller
 	switch {
 	case d.stopped[c.client.Listener]:
 		return "the broker stops"
-	case len(d.open) >= int(limits.ConnectionsMax):
+	case bounded && len(d.open) >= int(limits.ConnectionsMax):
 		return "max.connections is reached"
-	case d.perHost[host] >= perAddressMax(limits, host):
+	case bounded && d.perHost[host] >= perAddressMax(limits, host):
 		return "max.connections.per.ip is reached"
 	case !d.Descriptors.Take(vfs.ShareConnections):
 		return "the process's limit of open files leaves no room for more connections"
