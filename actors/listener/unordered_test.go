@@ -10,6 +10,7 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/kit"
 	"troupe/codec/private"
+	"troupe/configs"
 )
 
 // meet gives a connection whose other end has shaken hands as a node.
@@ -176,4 +177,19 @@ func TestManyAnswersAtOnceLeaveNothingBehind(t *testing.T) {
 	}
 	done.Wait()
 	w.nothingHeld()
+}
+
+func TestControllersAreLetInWhenClientsHaveTakenAllConnections(t *testing.T) {
+	w := newWorld(t)
+	w.deps.Limits = func() *configs.Socket { return &configs.Socket{ConnectionsMax: 1, PerAddressMax: 1} }
+	w.connect()
+	here, there := net.Pipe()
+	defer there.Close()
+	for client, refused := range map[*api.Client]bool{{Listener: "PLAINTEXT"}: true, {Listener: "CONTROLLER", Controller: true}: false} {
+		c := newConn(w.deps, here, client)
+		if why := w.deps.enter(c); (why != "") != refused {
+			t.Errorf("on %s: refused because %q", client.Listener, why)
+		}
+		w.deps.closed(c)
+	}
 }
