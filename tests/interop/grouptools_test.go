@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -132,7 +133,9 @@ func makeGroups(t *testing.T, address string) [3]string {
 		t.Fatal(err)
 	}
 	member := client(t, address, kgo.ConsumerGroup(active), kgo.ConsumeTopics(topic), kgo.Balancers(kgo.RangeBalancer()),
-		kgo.DisableAutoCommit(), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+		kgo.DisableAutoCommit(), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		// A machine that is busy with Java's tools may keep a member silent for long.
+		kgo.SessionTimeout(10*time.Minute), kgo.RebalanceTimeout(10*time.Minute))
 	if fetches := member.PollFetches(t.Context()); fetches.NumRecords() == 0 {
 		t.Fatalf("the member reads nothing: %v", fetches.Err())
 	}
