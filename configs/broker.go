@@ -152,6 +152,7 @@ type Replication struct {
 	FetchBackoff     time.Duration `key:"replica.fetch.backoff.ms"`
 	FetchMinBytes    int32         `key:"replica.fetch.min.bytes"`
 	ResponseMaxBytes int32         `key:"replica.fetch.response.max.bytes"`
+	Selector         string        `key:"replica.selector.class"`
 }
 
 // Groups is what group coordinators go by.

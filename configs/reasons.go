@@ -4,9 +4,14 @@ package configs
 const (
 	noThreads         = "goroutines do this work, so there is no pool of threads to size"
 	noPurgatory       = "a waiting request is kept by what it waits for and leaves when it is answered"
-	noFollowers       = "it acts between brokers, and this broker is alone"
+	noControllerLink  = "requests between nodes go by controller.quorum.request.timeout.ms and replica.socket.timeout.ms"
+	noLinkBuffers     = "connections between nodes take the system's own buffers"
+	noSetup           = "a connection to another node that is not made at once is tried again after 50 ms to 1 s"
+	noFetchers        = "one connection to each leader carries all its partitions"
+	noLeaderRebalance = "leadership returns when it is asked for: leader-election, or rebalance"
+	noUncleanCheck    = "the election is held as soon as it is allowed"
 	noEarlystart      = "listeners open when the broker is ready to serve them"
-	noShutdown        = "this broker is alone, so there is none to hand leadership to"
+	noShutdown        = "leadership is always handed over before the process ends in order"
 	noScheduler       = "each log is flushed when its flush.ms is over, without a scheduler that looks for it"
 	noBacklog         = "the system's own limit is used (net.core.somaxconn on Linux)"
 	noQueued          = "requests are bounded by bytes: see in.flight.max.bytes and connection.in.flight.max.bytes"
@@ -36,6 +41,5 @@ const (
 	noJava            = "a Java class cannot be loaded"
 	noProviders       = "placeholders are not filled in; use TROUPE_ environment variables for secrets"
 	noUnstable        = "only stable versions are implemented"
-	noSelector        = "consumers read from leaders"
 	noNewer           = "it is of Kafka 4.4, and topics are configured as in 4.3"
 )
