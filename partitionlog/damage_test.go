@@ -231,6 +231,34 @@ func TestASegmentOfACompactedLogMayEndBeforeTheNextOne(t *testing.T) {
 	}
 }
 
+// What Kafka synced nobody knows. Its own recovery looks for no gap, so nothing is cut off that it would have served.
+func TestInALogThatKafkaLeftOpenAGapIsToldOfAndNothingIsCutOff(t *testing.T) {
+	for _, snapshots := range []bool{true, false} {
+		cfg, env, dir := withGap(t)
+		names, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range names {
+			path := filepath.Join(dir, e.Name())
+			switch id, _ := parseFileID(e.Name()); {
+			case id.suffix == suffixSnapshot && !snapshots:
+				err = os.Remove(path)
+			case id.suffix == suffixIndex || id.suffix == suffixTimeIndex: // the room that Kafka keeps in an active segment's
+				rewrite(t, path, func(data []byte) []byte { return append(data, make([]byte, 240)...) })
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		l, report, err := Open(env, dir, testPartition, cfg, OpenParams{})
+		if err != nil || l.LogEnd() != 14 || report.DeletedSegments != 0 || report.Reason == nil {
+			t.Errorf("snapshots %v: the log ends at %d, %+v, %v", snapshots, l.LogEnd(), report, err)
+		}
+		l.Abandon()
+	}
+}
+
 // rewrite changes a file and gives what is in it now.
 func rewrite(t *testing.T, path string, change func([]byte) []byte) []byte {
 	t.Helper()

@@ -21,7 +21,7 @@ type segmentWork struct {
 
 // maintainTask writes, in this order: the batches, the indexes, the names in the directory, the leader epochs, the
 // snapshots. A snapshot that is there shows a recovery that all before it is durable (loader.trust), and that a gap before it
-// is a cleaner's and no loss (loader.synced). So there is always one whose name and content are durable: the next one is
+// is a cleaner's and no loss (loader.stays). So there is always one whose name and content are durable: the next one is
 // synced, and its name with the task after it, before the one that it replaces goes.
 type maintainTask struct {
 	dir       *directory

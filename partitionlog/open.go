@@ -86,6 +86,7 @@ type loader struct {
 	bases     []model.Offset // of the .log files, rising
 	snapshots []model.Offset // rising
 	present   map[fileID]*listed
+	kafkas    bool         // Kafka left the log open
 	trusted   model.Offset // everything before it was synced
 	// written is where reading begins: batches, index entries and leader epochs before it are in the files. It is trusted,
 	// or later in a log that was kept: the offset of the snapshot that ahead holds.

@@ -44,7 +44,7 @@ func (ld *loader) loadSegments() error {
 		}
 		// The kernel writes files back in any order: after a power cut this segment may lack its end while the next one
 		// is there, each without a damaged batch.
-		if whole && !last && !ld.params.Kept && ld.end < ld.bases[i+1] && ld.bases[i+1] > ld.trusted && !ld.synced(ld.bases[i+1]) {
+		if whole && !last && !ld.params.Kept && ld.end < ld.bases[i+1] && ld.bases[i+1] > ld.trusted && !ld.stays(ld.bases[i+1]) {
 			ld.damage(&CorruptionError{File: s.file.id.String(), Pos: s.size, Offset: ld.end, Reason: "its end was lost"})
 			whole = false
 		}
@@ -164,9 +164,6 @@ func (ld *loader) readSegment(s *segment, last, complete bool) (whole bool, err 
 			return false, err
 		}
 	}
-	if err := ld.trimIndexes(s); err != nil {
-		return false, err
-	}
 	if !last && (damage == nil || complete) {
 		// No job would come by a sealed segment again, so its entries are written here.
 		s.index.seal()
@@ -176,7 +173,8 @@ func (ld *loader) readSegment(s *segment, last, complete bool) (whole bool, err 
 		}
 		block.written()
 	}
-	return damage == nil, nil
+	// Not before they are written: the last entry of a sealed segment must not be missed by a start that takes them unread.
+	return damage == nil, ld.trimIndexes(s)
 }
 
 // walk reads the batches of a segment; damage is what ended them early, err what kept it from reading. It does what

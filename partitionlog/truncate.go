@@ -17,9 +17,10 @@ func (l *Log) TruncateTo(o model.Offset) *Job {
 	if o >= l.end {
 		return nil
 	}
-	// The file of the first segment would say that the log begins later than it does. One that ends where it begins keeps it:
-	// were there none for a moment, a crash then would let the log begin at 0.
-	if len(l.segments) == 0 || o < l.segments[0].base {
+	// Nothing that may be read would be left, and the file of the first segment, or the start in the checkpoint, would say that
+	// the log begins later than it does. One that ends where it begins keeps its file: were there none for a moment, a crash
+	// then would let the log begin at 0.
+	if len(l.segments) == 0 || o < l.start {
 		return l.Reset(o)
 	}
 	l.begin()
@@ -28,13 +29,17 @@ func (l *Log) TruncateTo(o model.Offset) *Job {
 	})}}
 }
 
-// Reset gives the job that removes everything and lets the log begin and end at an offset: for a follower that has
-// nothing in common with its leader any more. What TruncateTo says of RecoveryPoint holds here too.
+// Reset gives the job that removes everything, leader epochs and producers with it, and lets the log begin and end at an
+// offset: for a follower that has nothing in common with its leader any more, or whose leader's log begins in the midst of
+// a batch (ErrUnexpectedOffset). What TruncateTo says of RecoveryPoint holds here too. LogStart and HighWatermark are the
+// offset then, though they may have been higher.
 func (l *Log) Reset(at model.Offset) *Job {
 	l.begin()
-	return &Job{Kind: KindBulk, task: &truncateTask{to: at, loader: l.reloader(OpenParams{
-		RecoveryPoint: at, HighWatermark: at, LogStart: at, TopicID: l.topic,
-	})}}
+	ld := l.reloader(OpenParams{RecoveryPoint: at, HighWatermark: at, LogStart: at, TopicID: l.topic})
+	// An epoch of what was there would be told to the next leader as the last one seen, which may have ended before the offset
+	// there: the leader would ask for another truncation, and that one for another Reset.
+	ld.epochs = checkpoint.Epochs{}
+	return &Job{Kind: KindBulk, task: &truncateTask{to: at, loader: ld}}
 }
 
 // reloader reads what is left. Entries of indexes that are only in memory are not lost by that: the batches are read
@@ -89,6 +94,11 @@ func (t *truncateTask) cut() error {
 	if err := ld.dir.beginRemoval(); err != nil {
 		return err
 	}
+	if at < 0 { // first: as long as there are batches they tell their epochs
+		if err := ld.removeName(checkpoint.LeaderEpochs); err != nil {
+			return err
+		}
+	}
 	for i := len(names) - 1; i >= 0; i-- {
 		id, ok := parseFileID(names[i].Name())
 		if ok && (id.suffix == suffixSnapshot && (id.offset > t.to || at < 0) || id.suffix != suffixSnapshot && id.offset > keep) {
@@ -101,7 +111,7 @@ func (t *truncateTask) cut() error {
 		return err
 	}
 	if at < 0 {
-		return errors.Join(emptySegment(ld.dir, t.to), ld.env.FS.SyncDir(ld.dir.path))
+		return errors.Join(emptySegment(ld.dir, t.to), ld.dir.sync()) // the directory may be new, too
 	}
 	x := t.view.extent(at)
 	return x.withFile(func(f vfs.File) error {

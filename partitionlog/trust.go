@@ -17,24 +17,23 @@ import (
 
 // trust finds the offset before which batches and index entries need no check, and the one before which they need not even
 // be read.
-func (ld *loader) trust() error {
-	kafkas, err := ld.leftOpenByKafka()
-	if err != nil {
+func (ld *loader) trust() (err error) {
+	if ld.kafkas, err = ld.leftOpenByKafka(); err != nil {
 		return err
 	}
-	ld.trusted = ld.syncedBefore(kafkas)
+	ld.trusted = ld.syncedBefore()
 	ld.written = ld.trusted
-	return ld.readPrepared(kafkas)
+	return ld.readPrepared()
 }
 
 // readPrepared finds the newest snapshot that was written and had still to be synced: all before it was written earlier.
 // The others are of no use, and neither is any to a log that Kafka worked on since, which may have parted from them. It
 // keeps its name until a recovery point has passed it.
-func (ld *loader) readPrepared(kafkas bool) error {
+func (ld *loader) readPrepared() error {
 	slices.Sort(ld.prepared)
 	for _, o := range slices.Backward(ld.prepared) {
 		id := fileID{offset: o, suffix: suffixSnapshot, state: suffixPrepared}
-		if o > ld.written && !kafkas {
+		if o > ld.written && !ld.kafkas {
 			data, err := readAll(ld.env.Files, ld.dir, id)
 			if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 				return err
@@ -55,12 +54,12 @@ func (ld *loader) readPrepared(kafkas bool) error {
 // syncedBefore gives the recovery point of a log, the greatest offset for one that was closed. A producer snapshot is as good as the
 // checkpointed recovery point, and newer: it is written only after everything before it was synced. That is so here,
 // while Kafka writes one when it rolls and syncs later.
-func (ld *loader) syncedBefore(kafkas bool) model.Offset {
+func (ld *loader) syncedBefore() model.Offset {
 	point := ld.params.RecoveryPoint
 	switch {
 	case ld.params.Clean:
 		return math.MaxInt64
-	case len(ld.snapshots) == 0 || len(ld.bases) == 0 || kafkas:
+	case len(ld.snapshots) == 0 || len(ld.bases) == 0 || ld.kafkas:
 		return point
 	}
 	return max(point, ld.snapshots[len(ld.snapshots)-1])
@@ -68,7 +67,7 @@ func (ld *loader) syncedBefore(kafkas bool) model.Offset {
 
 // leftOpenByKafka knows its logs by the zeros that it keeps at the end of the active segment's indexes.
 func (ld *loader) leftOpenByKafka() (bool, error) {
-	if ld.params.Clean || len(ld.snapshots)+len(ld.prepared) == 0 || len(ld.bases) == 0 {
+	if ld.params.Clean || len(ld.bases) == 0 {
 		return false, nil // it makes no difference
 	}
 	last := ld.bases[len(ld.bases)-1]
@@ -91,17 +90,22 @@ func (ld *loader) leftOpenByKafka() (bool, error) {
 	return false, nil
 }
 
-// synced tells whether everything before an offset was synced once, as a snapshot behind it shows. A gap before the
-// offset then comes from a cleaner, or from a leader whose log had one; else the disk took a later segment before the
-// end of an earlier one.
-func (ld *loader) synced(before model.Offset) bool {
+// stays tells whether a segment stays that begins at an offset, behind a gap: when everything before it was synced once, as a
+// snapshot behind it shows. The gap then comes from a cleaner, or from a leader whose log had one; else the disk took a later
+// segment before the end of an earlier one. Of a log that Kafka left open nobody knows, since its snapshots prove nothing,
+// and all stays, as in Kafka.
+func (ld *loader) stays(next model.Offset) bool {
 	n := len(ld.snapshots)
-	return n > 0 && ld.snapshots[n-1] >= before
+	return ld.kafkas || n > 0 && ld.snapshots[n-1] >= next
 }
 
 // sealed tells whether the segment that ends where another begins has its last index entries: what was proved behind its end
 // was written after them. A snapshot right at the end proves that of batches only: it may have been made before the roll.
+// Where a removal was cut short the recovery point is still that of the log that was longer, and proves nothing of its end.
 func (ld *loader) sealed(next model.Offset) bool {
+	if ld.removes {
+		return false
+	}
 	_, found := slices.BinarySearch(ld.snapshots, next)
 	return found && next < ld.trusted || ld.params.Clean || ld.written > ld.trusted && next < ld.written
 }
@@ -183,6 +187,14 @@ func (ld *loader) trustedEntries(f vfs.File, s *segment) (from int64, err error)
 			return 0, nil
 		}
 		from = keyPos(e)
+	}
+	// A time entry is never of a later batch than the offset entry that it was made with, but for the one that ends a segment.
+	// That one is made again too: it may be of a batch that a truncation took, which the power failed in the middle of.
+	if !ld.params.Clean {
+		before = 0
+		if n > 0 {
+			before = keyOffset(offsets[(n-1)*offsetEntrySize:]) + 1
+		}
 	}
 	m := sound(times, timeEntrySize, keyTime, keyTimeOffset, func(t []byte) bool { return keyTimeOffset(t) < before })
 	x.offsets.onDisk, x.times.onDisk = n, m

@@ -36,8 +36,11 @@ type world struct {
 	sequences             map[model.ProducerID]*writer
 	together              bool // recovery points are moved as those of many logs are
 	deleted               bool // records were deleted, so that old producers may be forgotten
-	// cutTo is where a truncation that was interrupted was to leave the log, -1 without one.
-	cutTo model.Offset
+	// cutTo is where a truncation that was interrupted was to leave the log, -1 without one; a Reset was to leave it empty.
+	cutTo     model.Offset
+	resetting bool
+	follows   bool         // the batches come from a leader, whose log has gaps
+	floor     model.Offset // where the log began when it was last empty
 }
 
 // truth is one batch as it was staged.
@@ -58,7 +61,7 @@ const worldDir = "/data/t-0"
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		t: t, random: rand.New(rand.NewPCG(seed, 1)), fs: vfs.NewCrashFS(seed, clock.NewManual(time.Unix(1_700_000_000, 0))),
-		nowMs: 1_700_000_000_000, sequences: map[model.ProducerID]*writer{}, together: seed%2 == 1, cutTo: -1,
+		nowMs: 1_700_000_000_000, sequences: map[model.ProducerID]*writer{}, together: seed%2 == 1, cutTo: -1, follows: seed%3 == 2,
 	}
 	w.cfg = testConfig()
 	w.cfg.SegmentBytes, w.cfg.IndexIntervalBytes = int64(4000+w.random.IntN(8000)), int64(w.random.IntN(1200))
@@ -128,6 +131,14 @@ func (w *world) stage() {
 		origin = FromCoordinator
 	}
 	want := w.log.StagedEnd()
+	if w.follows {
+		origin = FromLeader
+		if w.random.IntN(8) == 0 { // a cleaner was at work there
+			want += model.Offset(1 + w.random.IntN(3))
+		}
+		v.SetBaseOffset(want)
+		v.SetLeaderEpoch(w.epoch)
+	}
 	s, j, err := w.log.Stage(v, StageOptions{NowMs: w.nowMs, LeaderEpoch: w.epoch, Origin: origin})
 	w.check(err)
 	if s.Duplicate || s.BaseOffset != want {
@@ -139,7 +150,7 @@ func (w *world) stage() {
 
 func (w *world) end() model.Offset {
 	if len(w.truth) == 0 {
-		return 0
+		return w.floor
 	}
 	return w.truth[len(w.truth)-1].next
 }
@@ -181,7 +192,7 @@ func (w *world) step() bool {
 // rare is what needs an idle log.
 func (w *world) rare() bool {
 	start, end := w.log.LogStart(), w.log.LogEnd()
-	switch w.random.IntN(3) {
+	switch w.random.IntN(4) {
 	case 0:
 		to := start + model.Offset(w.random.Int64N(int64(end-start)+1))
 		if w.left(to) < start {
@@ -204,12 +215,59 @@ func (w *world) rare() bool {
 		if j := w.log.Retention(w.nowMs); j != nil {
 			return w.run(j)
 		}
+	case 3:
+		if w.random.IntN(2) == 0 {
+			return w.reset(max(0, start-3) + model.Offset(w.random.Int64N(int64(end-start)+8)))
+		}
 	}
 	return true
 }
 
+// reset begins anew at an offset, wherever the log was, as a follower does that has nothing in common with its leader.
+func (w *world) reset(to model.Offset) bool {
+	j := w.log.Reset(to)
+	w.synced, w.sequences = 0, map[model.ProducerID]*writer{}
+	if !w.run(j) {
+		w.cutTo, w.resetting, w.synced = 0, true, 0
+		return false
+	}
+	w.emptied(to)
+	w.synced = w.log.Flushed()
+	l := w.log
+	if l.LogStart() != to || l.LogEnd() != to || l.HighWatermark() != to || l.RecoveryPoint() > to || len(l.Producers()) > 0 {
+		w.t.Fatalf("begun anew at %d the log is [%d, %d), committed up to %d, recovered up to %d, with producers %v",
+			to, l.LogStart(), l.LogEnd(), l.HighWatermark(), l.RecoveryPoint(), l.Producers())
+	}
+	w.recoveryPoint = l.RecoveryPoint()
+	return true
+}
+
+// emptied forgets what was there.
+func (w *world) emptied(at model.Offset) {
+	w.truth, w.floor, w.deleted = nil, at, false
+	w.nextEpoch()
+}
+
+// nextEpoch is that of what comes after a truncation: the leader that is followed from now on may not have seen the epochs of
+// what was removed.
+func (w *world) nextEpoch() {
+	w.epoch = model.LeaderEpoch(w.random.IntN(2))
+	if n := len(w.truth); n > 0 {
+		w.epoch += w.truth[n-1].bytes.LeaderEpoch()
+	}
+}
+
+// resumed tells what an interrupted Reset has left: nothing, or a beginning of what was there.
+func (w *world) resumed() {
+	if w.resetting && w.log.LogStart() == w.log.LogEnd() {
+		w.emptied(w.log.LogEnd())
+	}
+	w.resetting = false
+}
+
 // left is where the log ends after a truncation: it keeps whole batches.
 func (w *world) left(to model.Offset) (end model.Offset) {
+	end = w.floor
 	for _, b := range w.truth {
 		if b.next <= to {
 			end = b.next
@@ -221,7 +279,6 @@ func (w *world) left(to model.Offset) (end model.Offset) {
 // truncated brings the truth to what was left; when the power failed within, the disk says what that is.
 func (w *world) truncated(to model.Offset, interrupted bool) {
 	w.synced = min(w.synced, w.left(to))
-	w.recoveryPoint = min(w.recoveryPoint, to)
 	w.sequences = map[model.ProducerID]*writer{} // their next batches would not fit; new epochs do
 	if interrupted {
 		w.cutTo = w.left(to)
@@ -231,6 +288,7 @@ func (w *world) truncated(to model.Offset, interrupted bool) {
 		w.truth = w.truth[:len(w.truth)-1]
 	}
 	w.synced = min(w.synced, w.end())
+	w.nextEpoch()
 	w.resume()
 }
 
@@ -308,6 +366,7 @@ func (w *world) crash() {
 	l, report, err := Open(w.env, worldDir, testPartition, w.cfg, params)
 	w.check(err)
 	w.log = l
+	w.resumed()
 	if l.LogEnd() < w.synced {
 		w.t.Fatalf("the log ends at %d, but was synced to %d: %+v", l.LogEnd(), w.synced, report)
 	}
@@ -352,6 +411,7 @@ func (w *world) restart() {
 	l, report, err := Open(w.env, worldDir, testPartition, w.cfg, params)
 	w.check(err)
 	w.log = l
+	w.resumed()
 	if l.LogEnd() < written {
 		w.t.Fatalf("the log ends at %d, but was written to %d: %+v", l.LogEnd(), written, report)
 	}

@@ -18,6 +18,10 @@ import (
 // not synced, since it means nothing once that matters.
 const Era = ".troupe_era"
 
+// KeptEpoch is Troupe's own file beside it: the broker epoch of the latest registration, in the form of CleanShutdown. While the
+// era lasts, a broker that was killed has everything that it acknowledged in that epoch.
+const KeptEpoch = ".troupe_epoch"
+
 const eraVersion = "0\n"
 
 // EraLasts tells whether a mark is there and its era goes on. One that a power cut has torn says nothing that is ever true.
