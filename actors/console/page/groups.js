@@ -89,7 +89,7 @@ export function startGroups(seen) {
     groups.node.hidden = !empty.hidden;
     const more = answer.total > answer.groups.length ? `, the ${number(answer.groups.length)} furthest behind are shown` : '';
     const measured = answer.measured ? `, lags of ${span(Math.max(0, answer.at - answer.measured))} ago` : '';
-    setText(byId('groups-note'), counted(answer.total, 'group') + more + measured);
+    setText(byId('groups-note'), counted(answer.total, 'group') + ' coordinated here' + more + measured);
     if (named && !answer.groups.some(g => g.id === named)) named = '';
     showDetail(named ? await get('groups?name=' + encodeURIComponent(named)) : undefined);
   });
