@@ -33,6 +33,7 @@ import (
 	"troupe/cmd/troupe/client/produce"
 	"troupe/cmd/troupe/client/reassignpartitions"
 	"troupe/cmd/troupe/client/rebalance"
+	"troupe/cmd/troupe/client/replicaverification"
 	"troupe/cmd/troupe/client/script"
 	"troupe/cmd/troupe/client/storage"
 	"troupe/cmd/troupe/client/topics"
@@ -71,6 +72,7 @@ func commands(s option.Streams) []*cobra.Command {
 		metadataquorum.Command(s),
 		reassignpartitions.Command(s),
 		rebalance.Command(s),
+		replicaverification.Command(s),
 		dumplog.Command(s),
 		storage.Command(s),
 		script.Install(s),

@@ -36,6 +36,7 @@ type Partition struct {
 type Cluster struct {
 	Brokers    []Broker
 	Partitions []Partition
+	TopicIDs   map[string][16]byte
 	// Missing are the topics that there are not.
 	Missing []string
 }
@@ -55,7 +56,7 @@ func Read(ctx context.Context, client *connection.Client, topics []string) (*Clu
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{}
+	c := &Cluster{TopicIDs: map[string][16]byte{}}
 	for _, b := range resp.Brokers {
 		found := Broker{ID: b.NodeID}
 		if b.Rack != nil {
@@ -71,6 +72,7 @@ func Read(ctx context.Context, client *connection.Client, topics []string) (*Clu
 		if err := kafkatext.Answer(t.ErrorCode, nil); err != nil {
 			return nil, err
 		}
+		c.TopicIDs[*t.Topic] = t.TopicID
 		for _, p := range t.Partitions {
 			c.Partitions = append(c.Partitions, Partition{model.TopicPartition{Topic: *t.Topic, Partition: p.Partition}, p.Leader, p.Replicas, p.ISR})
 		}

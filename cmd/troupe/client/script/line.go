@@ -103,6 +103,7 @@ var classes = map[string]string{
 	tools + "FeatureCommand": "features", "kafka.admin.FeatureCommand": "features",
 	tools + "MetadataQuorumCommand": "metadata-quorum", "kafka.admin.MetadataQuorumCommand": "metadata-quorum",
 	tools + "reassign.ReassignPartitionsCommand": "reassign-partitions", "kafka.admin.ReassignPartitionsCommand": "reassign-partitions",
+	tools + "ReplicaVerificationTool": "replica-verification", "kafka.tools.ReplicaVerificationTool": "replica-verification",
 	tools + "DumpLogSegments": "dump-log", "kafka.tools.DumpLogSegments": "dump-log",
 	"kafka.tools.StorageTool": "storage",
 }
