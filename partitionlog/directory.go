@@ -202,12 +202,16 @@ func (d *directory) identify() error {
 	return nil
 }
 
-// syncIdentity makes what identify has written durable, but for its name.
+// syncIdentity makes what identify has written durable, but for its name. One that somebody took away is no error: the
+// disk is not at fault.
 func (d *directory) syncIdentity(path string) error {
 	if d.identity.Load() != identityWritten {
 		return nil
 	}
 	f, err := d.fs.Open(filepath.Join(path, checkpoint.PartitionMetadata), os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
