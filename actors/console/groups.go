@@ -13,9 +13,6 @@ import (
 	"troupe/actors/lag"
 )
 
-// groupsMax is how many groups GET /groups gives unless limit= says otherwise.
-const groupsMax = 100
-
 // groupsAnswer is what GET /groups gives: the groups that are coordinated here, the furthest behind first.
 type groupsAnswer struct {
 	At       int64      `json:"at"`       // Unix time in milliseconds
@@ -63,13 +60,10 @@ func (l lagRow) compare(o lagRow) int {
 // groups lists the groups, or with name= tells all of one (groupDetail).
 func (s *Server) groups(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	limit, err := count(q, "limit")
+	limit, err := rows(q)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
-	}
-	if limit == 0 {
-		limit = groupsMax
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), askMost)
 	defer cancel()

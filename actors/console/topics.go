@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -12,8 +13,17 @@ import (
 	"troupe/internal/model"
 )
 
-// topicsMax is how many topics, and partitions of one, GET /topics gives unless limit= says otherwise.
-const topicsMax = 100
+// rowsMax is how many topics GET /topics gives, and groups GET /groups, unless limit= says otherwise.
+const rowsMax = 100
+
+// rows reads limit=.
+func rows(q url.Values) (int, error) {
+	n, err := count(q, "limit")
+	if n == 0 {
+		n = rowsMax
+	}
+	return n, err
+}
 
 // topicsAnswer is what GET /topics gives: the topics with most bytes here first, and with name= all partitions of one.
 type topicsAnswer struct {
@@ -57,13 +67,10 @@ type partitionRow struct {
 // topics walks all topics for each answer: 10,000 take milliseconds, and the page asks for one list a second at most.
 func (s *Server) topics(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	limit, err := count(q, "limit")
+	limit, err := rows(q)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
-	}
-	if limit == 0 {
-		limit = topicsMax
 	}
 	n := s.deps.Node
 	a := topicsAnswer{At: n.Clock.Now().UnixMilli(), Topics: []topicRow{}}
