@@ -44,6 +44,13 @@ type neighbour struct {
 type supervisor struct {
 	deps Deps
 	*memory
+	ending bool // nodes end for good
+}
+
+// Drain keeps nodes from being spawned anew that end with this actor.
+func (s *supervisor) Drain(ctx *kit.Context) {
+	s.ending = true
+	ctx.Drained()
 }
 
 // Start spawns the actors anew that ended with the last instance.
@@ -117,7 +124,7 @@ func (s *supervisor) settle(ctx *kit.Context) {
 	for _, id := range s.ids() {
 		n := s.nodes[id]
 		switch {
-		case n.wanted && n.ref.IsZero():
+		case n.wanted && n.ref.IsZero() && !s.ending:
 			n.ref = ctx.Spawn(strconv.Itoa(int(id)), kit.Props{Kind: "peer", New: func() kit.Behavior {
 				return newNode(s.deps, id, &n.known, &n.counts)
 			}})

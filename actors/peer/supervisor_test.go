@@ -163,3 +163,18 @@ func TestLinksAreCounted(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 }
+
+// One node ends before the other, and the supervisor still wants it.
+func TestTheSupervisorEndsWithAllItsNodes(t *testing.T) {
+	for seed := range uint64(5) {
+		w := newWorld(t, seed)
+		w.know("image", 2, 3)
+		done := w.sys.Stop(w.peers)
+		w.settle()
+		select {
+		case <-done:
+		default:
+			t.Fatal("the supervisor does not end")
+		}
+	}
+}
