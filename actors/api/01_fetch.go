@@ -5,10 +5,11 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"troupe/actors/controller"
 	"troupe/codec/kerr"
 )
 
-// Fetch (key 1), versions 4-18, for consumers and for followers.
+// Fetch (key 1), versions 4-18, for consumers and for followers; on a controller listener the metadata log, from version 17 on.
 //
 // Ordering key: the fetch session where there is one, and each partition named.
 // Errors of the whole reply: 70 FETCH_SESSION_ID_NOT_FOUND, 71 INVALID_FETCH_SESSION_EPOCH, 106
@@ -16,7 +17,7 @@ import (
 // NOT_LEADER_OR_FOLLOWER, 29 TOPIC_AUTHORIZATION_FAILED, 56 KAFKA_STORAGE_ERROR, 74 FENCED_LEADER_EPOCH, 75
 // UNKNOWN_LEADER_EPOCH, 100 UNKNOWN_TOPIC_ID, 103 INCONSISTENT_TOPIC_ID.
 var fetch = &Handler{
-	Key: 1, Name: "Fetch", Min: 4, Max: 18, On: OnBroker,
+	Key: 1, Name: "Fetch", Min: 4, Max: 18, On: OnBroker | OnController,
 	Order:  Order{Keys: fetchKeys, Pipelined: false},
 	Access: Access{Read, OnTopic},
 	Handle: handleFetch,
@@ -24,6 +25,10 @@ var fetch = &Handler{
 
 func handleFetch(n *Node, r *Request) {
 	req := r.Body.(*kmsg.FetchRequest)
+	if r.Client.Controller {
+		n.Controller.SendCaused(r.Cause, &controller.Fetch{Body: req, Done: func(resp *kmsg.FetchResponse) { r.Reply(resp) }})
+		return
+	}
 	op := &fetchOp{
 		node: n, request: r, reader: n.readerOf(r),
 		deadline: r.Received.Add(time.Duration(max(req.MaxWaitMillis, 0)) * time.Millisecond),
@@ -126,7 +131,7 @@ func (op *fetchOp) read(parts []*fetchPart) bool {
 		}
 		res := op.node.readPartition(op.set, p, name, &lim)
 		bytes += int(res.region.Len)
-		now = now || res.diverging != nil || res.code != kerr.None && !waitsBeside(res.code) || op.reader.late(&res)
+		now = now || res.diverging != nil || res.nearer.found || res.code != kerr.None && !waitsBeside(res.code) || op.reader.late(&res)
 		op.results = append(op.results, res)
 	}
 	return now || bytes >= op.minBytes || op.hopeless() || bytes > 0 && op.behind()

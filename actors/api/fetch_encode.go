@@ -152,7 +152,11 @@ func (e *fetchEncoder) partition(res *fetchResult) {
 	}
 	e.aborted(res.aborted)
 	if e.version >= 11 {
-		e.int32(-1) // preferred read replica
+		preferred := model.NoBroker
+		if res.nearer.found {
+			preferred = res.nearer.id
+		}
+		e.int32(int32(preferred))
 	}
 	e.records(res)
 	e.partitionTags(res)

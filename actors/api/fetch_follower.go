@@ -20,6 +20,10 @@ type reader struct {
 	// stranger is set for a broker that has not shaken hands as that one, stale for one of which a later process is
 	// registered: what they say of their logs is not to be believed.
 	stranger, stale bool
+	// takesFollowers is set for consumers that read from followers too (KIP-392), rack says where such a one is.
+	takesFollowers bool
+	rack           string
+	client         *Client
 }
 
 // readerOf finds out who sends a fetch.
@@ -30,6 +34,7 @@ func (n *Node) readerOf(r *Request) reader {
 		who.id, who.epoch = req.ReplicaState.ID, model.BrokerEpoch(req.ReplicaState.Epoch)
 	}
 	if !who.follows() {
+		who.takesFollowers, who.rack, who.client = req.Version >= 11, req.Rack, r.Client
 		return who
 	}
 	id := model.BrokerID(who.id)

@@ -12,6 +12,7 @@ import (
 	"troupe/codec/batch"
 	"troupe/codec/kerr"
 	"troupe/codec/private"
+	"troupe/configs"
 	"troupe/internal/model"
 )
 
@@ -208,4 +209,43 @@ func TestAFollowerThatDoesNotKnowTheHighWatermarkIsAnsweredAtOnce(t *testing.T) 
 			t.Errorf("a follower that knows of %d, while it is 1, is answered at once: %v", known, got)
 		}
 	}
+}
+
+// KIP-392: a consumer that tells its rack is sent to a replica there that is in sync, and to no other.
+func TestAConsumerIsSentToAReplicaInItsRack(t *testing.T) {
+	w := newWorld(t)
+	w.node.Config.Replication.Selector = configs.RackAwareSelector
+	w.node.Config.Rack = "a"
+	for id, rack := range map[model.BrokerID]string{2: "b", 3: "c"} {
+		w.apply(&record.RegisterBroker{
+			BrokerID: id, IncarnationID: model.UUID{byte(id)}, Rack: &rack,
+			Endpoints: []record.Endpoint{{Name: "PLAINTEXT", Host: "host", Port: 9092}},
+		})
+	}
+	id := w.replicated("orders")
+	w.apply(&record.PartitionChange{TopicID: id, Replicas: []model.BrokerID{1, 2, 3}, ISR: []model.BrokerID{1, 2}})
+	for rack, want := range map[string]int32{"a": -1, "b": 2, "c": -1, "d": -1, "": -1} { // 3 is not in sync
+		req := fetching("orders")
+		req.Rack = rack
+		p := ask[*kmsg.FetchResponse](w, req, 11).Topics[0].Partitions[0]
+		if p.ErrorCode != 0 || p.PreferredReadReplica != want {
+			t.Errorf("rack %q: error %d, sent to %d, want %d", rack, p.ErrorCode, p.PreferredReadReplica, want)
+		}
+	}
+}
+
+func TestAFollowerServesConsumersWhatItKnowsToBeCommitted(t *testing.T) {
+	w := newWorld(t)
+	w.topic("orders", 1)
+	w.append("orders", "committed")
+	h := w.node.Replicas.Get(model.TopicPartition{Topic: "orders"})
+	two := []model.BrokerID{2, 1}
+	w.shard.Send(&replica.Order{Handle: h, Message: &replica.BecomeFollower{Leader: 2, LeaderEpoch: 1, PartitionEpoch: 1, ISR: two, Replicas: two}})
+	w.settle()
+	p := ask[*kmsg.FetchResponse](w, fetching("orders"), 11).Topics[0].Partitions[0]
+	if p.ErrorCode != 0 || len(p.RecordBatches) == 0 {
+		t.Errorf("version 11: error %d, %d bytes", p.ErrorCode, len(p.RecordBatches))
+	}
+	p = ask[*kmsg.FetchResponse](w, fetching("orders"), 10).Topics[0].Partitions[0]
+	expect(t, "version 10, which does not know of followers", p.ErrorCode, kerr.NotLeaderOrFollower)
 }

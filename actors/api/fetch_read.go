@@ -19,6 +19,7 @@ type fetchResult struct {
 	aborted                          []partitionlog.AbortedTxn // nil for read_uncommitted
 	diverging                        *divergingEpoch
 	leader                           *currentLeader
+	nearer                           nearer
 }
 
 // divergingEpoch tells a reader where its log leaves the leader's (KIP-595).
@@ -68,6 +69,9 @@ func (n *Node) readPartition(set *fetchSet, p *fetchPart, name string, lim *fetc
 		p.traffic = n.Stats.Topic(name)
 	}
 	view, code := leaderView(h, p.leaderEpoch)
+	if code == kerr.NotLeaderOrFollower && lim.takesFollowers {
+		view, code = copyView(h)
+	}
 	if code != kerr.None {
 		res.code = code
 		if code == kerr.NotLeaderOrFollower || code == kerr.FencedLeaderEpoch {
@@ -85,6 +89,10 @@ func (n *Node) readPartition(set *fetchSet, p *fetchPart, name string, lim *fetc
 	}
 	if named && lim.follows() && p.offset >= view.LogStart && p.offset <= view.LogEnd {
 		lim.stands(p)
+	}
+	if res.nearer = n.nearest(h, p, &lim.reader, view); res.nearer.found {
+		res.highWatermark, res.lastStable, res.start = view.HighWatermark, view.LastStable, view.LogStart
+		return res
 	}
 	return n.readRecords(view, lim, res)
 }

@@ -244,12 +244,12 @@ func (ss *session) apply(req *kmsg.FetchRequest) {
 
 func (ss *session) empty() bool { return ss.size.Load() == 0 }
 
-// changed keeps the results that tell the client something new: records, an error, a diverging epoch, or a moved high
-// watermark or log start offset.
+// changed keeps the results that tell the client something new: records, an error, a diverging epoch, a preferred replica, or
+// a moved high watermark or log start offset.
 func (ss *session) changed(results []fetchResult) []fetchResult {
 	kept := results[:0]
 	for _, res := range results {
-		if res.code == kerr.None && res.region.Len == 0 && res.diverging == nil && !res.news() {
+		if res.code == kerr.None && res.region.Len == 0 && res.diverging == nil && !res.nearer.found && !res.news() {
 			continue
 		}
 		kept = append(kept, res)
