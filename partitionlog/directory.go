@@ -74,7 +74,7 @@ type directory struct {
 	path string
 	// exists is false for a log that was decided on in memory only.
 	exists bool
-	topic model.TopicID // zero when there is no partition.metadata to be written
+	topic  model.TopicID // zero when there is no partition.metadata to be written
 	// identifying is held while partition.metadata is written; identity tells how far that is.
 	identifying sync.Mutex
 	identity    atomic.Uint32
