@@ -11,7 +11,7 @@ import (
 // everything asks for all that is ready, and for a session; false when nothing is.
 func (m *machine) everything(req *kmsg.FetchRequest) bool {
 	var all []*part
-	for _, p := range m.parts {
+	for _, p := range m.parts { // any order: they are sorted when they are named
 		p.inSession = p.state == ready
 		if p.inSession {
 			all = append(all, p)
