@@ -104,8 +104,8 @@ type Membership struct {
 	RegistrationTimeout time.Duration `key:"initial.broker.registration.timeout.ms"`
 }
 
-// Roles is what the process does, at least one of them: a broker serves clients, a controller may vote in the metadata
-// quorum. A broker that is no controller observes the quorum.
+// Roles is what the process does: a broker serves clients, a controller may vote in the metadata quorum. Every node is a
+// broker; one that is no controller observes the quorum.
 type Roles struct {
 	Broker     bool
 	Controller bool

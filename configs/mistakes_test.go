@@ -45,7 +45,7 @@ func TestAMistakeIsNamedWithItsPlaceAndWhatWasExpected(t *testing.T) {
 		{"voters without a listener to reach them", "controller.quorum.voters=1@a:1,2@b:1", []string{"controller.listener.names", "reach each other"}},
 		{"a broker without a controller", "process.roles=broker", []string{"process.roles=broker", "controller.quorum.bootstrap.servers"}},
 		{"a broker that votes", "controller.quorum.voters=1@a:1\nprocess.roles=broker", []string{"controller.quorum.voters=1@a:1", "no controller by process.roles"}},
-		{"a controller that serves clients", "listeners=PLAINTEXT://:1,C://:2\nprocess.roles=controller\ncontroller.listener.names=C", []string{"listeners", "PLAINTEXT is none"}},
+		{"a controller that is no broker", "process.roles=controller", []string{"process.roles=controller", "broker,controller"}},
 		{"a broker that serves the quorum", "controller.listener.names=C\nprocess.roles=broker\ncontroller.quorum.voters=2@a:1\nlisteners=PLAINTEXT://:1,C://:2", []string{"controller.listener.names=C", "does not say controller"}},
 		{"a first quorum of more than can be found", "controller.quorum.initial.voters=2", []string{"controller.quorum.initial.voters=2", "which are 0"}},
 		{"a first quorum beside named voters", "controller.quorum.initial.voters=1\ncontroller.quorum.voters=1@a:1", []string{"controller.quorum.initial.voters=1", "names the voters"}},

@@ -51,22 +51,17 @@ func (l Layers) resolveListeners(b *Broker) error {
 	if err := l.checkControllers(b, controllers); err != nil {
 		return err
 	}
-	if err := l.advertise(b); err != nil || !b.Roles.Broker {
+	if err := l.advertise(b); err != nil {
 		return err
 	}
 	return l.resolveInterBroker(b)
 }
 
-// checkControllers holds the listeners against the roles: a controller has one for the quorum, a node that is nothing
-// else has no other, and a broker that is no controller has none.
+// checkControllers holds the listeners against the roles: a controller has one for the quorum, if any is named for it, and
+// a broker that is no controller has none.
 func (l Layers) checkControllers(b *Broker, names []string) error {
 	const key = "controller.listener.names"
 	serves := slices.ContainsFunc(b.Listeners, func(x Listener) bool { return x.Controller })
-	for _, x := range b.Listeners {
-		if !x.Controller && !b.Roles.Broker {
-			return l.wrong("listeners", "expected names of %s only, and %s is none: process.roles does not say broker", key, x.Name)
-		}
-	}
 	switch {
 	case len(names) > 0 && !serves && b.Roles.Controller:
 		return l.wrong(key, "expected one of the names in listeners")

@@ -56,13 +56,6 @@ func TestRolesAndQuorumAreResolvedTogether(t *testing.T) {
 			},
 			Roles{Broker: true}, Quorum{Voters: []Voter{{7, Endpoint{"a", 2}}}, Listener: "C"},
 		},
-		{
-			"a controller alone has no listener for clients",
-			map[string]string{
-				"process.roles": "controller", "controller.quorum.voters": "1@a:2", "listeners": "C://h:2", "controller.listener.names": "C",
-			},
-			Roles{Controller: true}, Quorum{Voters: []Voter{{1, Endpoint{"a", 2}}}, Listener: "C"},
-		},
 	} {
 		t.Run(c.title, func(t *testing.T) {
 			c.set["node.id"] = "1"
