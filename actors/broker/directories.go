@@ -13,7 +13,6 @@ import (
 
 	"troupe/actors/founding"
 	"troupe/actors/metadata"
-	"troupe/codec/batch"
 	"troupe/configs"
 	"troupe/internal/model"
 	"troupe/internal/vfs"
@@ -28,6 +27,7 @@ type directory struct {
 	clean      bool // every log was closed at the last stop
 	kept       bool // if not, nothing that was written since is missing
 	cleanEpoch model.BrokerEpoch
+	keptEpoch  model.BrokerEpoch // the last one that was noted; it counts only if kept
 	logs       []model.TopicPartition
 	topics     map[model.TopicPartition]model.TopicID // of those that another directory has too
 	doomed     []string                               // directories of deleted logs that a crash left behind
@@ -52,10 +52,7 @@ var metadataPartition = model.TopicPartition{Topic: "__cluster_metadata"}
 type identity struct {
 	clusterID string
 	created   bool // by this start
-	// first are the voters that the cluster was founded with, of which this node is one; nil where it was not there.
-	first []batch.Voter
-	// joined tells that the cluster was there before this node's metadata directory, so that the node has no vote.
-	joined bool
+	past      founding.Past
 }
 
 // openDirectories locks the log directories and finds out whose they are. What it has locked is unlocked on error. search,
@@ -99,10 +96,7 @@ func openDirectories(fsys vfs.FS, cfg *configs.Broker, clusterID string, now tim
 			return dirs, id, err
 		}
 	}
-	if id.first, err = founding.FirstVoters(fsys, cfg.MetadataDir, id.clusterID); err != nil {
-		return dirs, id, err
-	}
-	if id.joined, err = founding.Joined(fsys, cfg.MetadataDir, id.clusterID); err != nil {
+	if id.past, err = founding.Remember(fsys, cfg.MetadataDir, id.clusterID); err != nil {
 		return dirs, id, err
 	}
 	return dirs, id, tellApart(fsys, dirs)

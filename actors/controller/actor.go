@@ -34,6 +34,8 @@ type Deps struct {
 	// node's directory.
 	First  []batch.Voter
 	Joined bool
+	// Seeds are nodes that may know the leader, for a node that knows no voters yet.
+	Seeds  []batch.Voter
 	Random io.Reader // of topic ids and placement
 	Peers  Peers
 	// Links is the `peers` actor, which is told where the voters are and tells of their links; zero where there are none.
@@ -68,8 +70,10 @@ type term struct {
 	log     *partitionlog.Log // nil until loaded
 	raft    *quorum.Machine
 	machine *controller.Machine
-	editor  *image.Editor
-	applied *image.Image // the last one sent to the metadata actor
+	// observer is there instead of raft on a node that does not vote.
+	observer *observer
+	editor   *image.Editor
+	applied  *image.Image // the last one sent to the metadata actor
 
 	kraftVersion int16
 	desk         desk
@@ -149,6 +153,18 @@ func (a *Actor) Receive(ctx *kit.Context, m kit.Message) {
 		a.handOver(ctx, m)
 	case *handOverDue:
 		a.handedOver(m.of)
+	case *Fetch:
+		a.fetch(ctx, m)
+	case *fetched:
+		a.onFetched(ctx, m)
+	case *fetchDue:
+		if m.term == a.term && !a.ended {
+			a.fetchLog(ctx)
+		}
+	case *copied:
+		a.onCopied(ctx, m)
+	case *replanted:
+		a.onReplanted(ctx, m)
 	case *FetchSnapshot:
 		a.fetchSnapshot(ctx, m)
 	case *chunk:
@@ -178,5 +194,6 @@ func (a *Actor) tick(ctx *kit.Context) {
 		a.effects(ctx, e)
 	}
 	a.remind()
+	a.wakeFetches(ctx)
 	a.considerCheckpoint(ctx)
 }

@@ -49,14 +49,16 @@ func (b *Board) clear() {
 
 // show publishes how things stand, where that differs.
 func (a *Actor) show() {
-	if a.raft == nil {
+	if a.log == nil {
 		return
 	}
-	l := a.raft.Leadership()
+	l := a.leading()
 	next := Status{
 		Leader: l.Leader.ID, LeaderEpoch: l.Epoch, HighWatermark: a.log.HighWatermark(), LogEnd: a.log.LogEnd(), Active: a.machine.Leading(),
-		Voted: a.raft.Voted(), Votes: a.raft.Votes(), Voters: len(a.raft.Voters()), Observers: a.copies.observers(),
-		Elections: a.board.elections,
+		Voted: quorum.NoVoter, Voters: len(a.voters()), Observers: a.copies.observers(), Elections: a.board.elections,
+	}
+	if a.raft != nil {
+		next.Voted, next.Votes = a.raft.Voted(), a.raft.Votes()
 	}
 	before := a.board.latest.Load()
 	if before.LeaderEpoch != next.LeaderEpoch && before.LeaderEpoch != model.NoLeaderEpoch {

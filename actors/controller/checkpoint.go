@@ -33,13 +33,13 @@ func (a *Actor) considerCheckpoint(ctx *kit.Context) {
 	// Never within a transaction (KIP-868): an image holds half of it then.
 	policy := quorum.CheckpointPolicy{BytesMax: m.SnapshotBytes, AgeMax: m.SnapshotInterval}
 	due := policy.Due(a.growth, ctx.Now()) || a.raft != nil && a.raft.Bare()
-	if a.raft == nil || a.checkpoint.running || a.editor.InTransaction() || !due {
+	if a.log == nil || a.checkpoint.running || a.editor.InTransaction() || !due {
 		return
 	}
 	// An image does not change, so the lane can write it out while the controller goes on.
 	img := a.applied
 	c := quorum.Checkpoint{
-		Boundary:     quorum.Boundary{End: img.Offset + 1, Epoch: img.Epoch, Voters: a.raft.Voters()},
+		Boundary:     quorum.Boundary{End: img.Offset + 1, Epoch: img.Epoch, Voters: a.voters()},
 		KRaftVersion: a.kraftVersion, LastTimestamp: ctx.Now().UnixMilli(), Level: img.MetadataVersion(),
 	}
 	a.checkpoint.running = true
@@ -69,7 +69,9 @@ func (a *Actor) checkpointDone(ctx *kit.Context, m *checkpointed) {
 		a.deps.Log.Error("metadata checkpoint failed", "err", m.err)
 		return
 	}
-	a.raft.Checkpointed(m.boundary)
+	if a.raft != nil {
+		a.raft.Checkpointed(m.boundary)
+	}
 	if a.writing != nil && a.writing.step == cutting {
 		return // the log is being cut, and is shortened the next time
 	}

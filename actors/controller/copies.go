@@ -13,7 +13,11 @@ import (
 
 // copies are the copies of the metadata log that a leader hears of, voters' and observers', in the order in which they
 // were first heard of.
-type copies struct{ list []*logCopy }
+type copies struct {
+	list []*logCopy
+	// waiting are fetches that have had everything.
+	waiting []*Fetch
+}
 
 // logCopy is one of them.
 type logCopy struct {

@@ -16,7 +16,8 @@ import (
 
 // installing is the fetch of a checkpoint from the leader (KIP-630), for a log that is too far behind to be continued.
 type installing struct {
-	round    *round
+	term     *term
+	round    *round // nil on an observer
 	boundary quorum.Boundary
 	leader   model.BrokerID
 	data     []byte
@@ -36,14 +37,14 @@ const restBeforeInstall = 200 * time.Millisecond
 
 // install begins an installation; the round goes on when all has come.
 func (a *Actor) install(ctx *kit.Context, r *round) {
-	a.fetchChunk(ctx, &installing{round: r, boundary: *r.appends[0].Install, leader: a.raft.Leadership().Leader.ID})
+	a.fetchChunk(ctx, &installing{term: a.term, round: r, boundary: *r.appends[0].Install, leader: a.raft.Leadership().Leader.ID})
 }
 
 func (a *Actor) fetchChunk(ctx *kit.Context, in *installing) {
 	req := kmsg.NewPtrFetchSnapshotRequest()
 	req.ReplicaID, req.MaxBytes = int32(a.deps.Config.NodeID), a.deps.Config.Quorum.SnapshotMaxBytes
 	p := kmsg.NewFetchSnapshotRequestTopicPartition()
-	p.CurrentLeaderEpoch, p.Position = int32(a.raft.Leadership().Epoch), int64(len(in.data))
+	p.CurrentLeaderEpoch, p.Position = int32(a.leading().Epoch), int64(len(in.data))
 	p.SnapshotID.EndOffset, p.SnapshotID.Epoch = int64(in.boundary.End), int32(in.boundary.Epoch)
 	topic := kmsg.NewFetchSnapshotRequestTopic()
 	topic.Topic, topic.Partitions = metadataTopic.Topic, []kmsg.FetchSnapshotRequestTopicPartition{p}
@@ -59,8 +60,8 @@ func (a *Actor) fetchChunk(ctx *kit.Context, in *installing) {
 // and with it raft asks for what the next leader has.
 func (a *Actor) installed(ctx *kit.Context, m *chunk) {
 	in := m.of
-	if a.writing == nil || a.writing != in.round {
-		return // of an earlier term
+	if in.term != a.term || a.ended {
+		return
 	}
 	size, err := in.add(m)
 	if err != nil {
@@ -73,6 +74,10 @@ func (a *Actor) installed(ctx *kit.Context, m *chunk) {
 		return
 	}
 	r, empty := in.round, image.Empty(a.deps.ClusterID)
+	if r == nil {
+		a.takeOver(ctx, in)
+		return
+	}
 	r.cut = a.log.Reset(in.boundary.End)
 	harden := a.harden(r)
 	a.onLane(ctx, r, "install metadata checkpoint", func() (err error) {
@@ -139,4 +144,19 @@ func (a *Actor) remind() {
 			a.raft.Unreachable(v.Key)
 		}
 	}
+}
+
+// takeOver puts a checkpoint in place of an observer's log, and begins from it.
+func (a *Actor) takeOver(ctx *kit.Context, in *installing) {
+	if a.log.Busy() {
+		a.startOver(ctx, restBeforeInstall)
+		return
+	}
+	job, empty := a.log.Reset(in.boundary.End), image.Empty(a.deps.ClusterID)
+	a.replant(ctx, "install metadata checkpoint", func() error {
+		if _, err := a.store.takeCheckpoint(in.boundary, in.data, empty); err != nil {
+			return err
+		}
+		return job.Run()
+	})
 }

@@ -71,14 +71,14 @@ func (a *Actor) watchLinks(ctx *kit.Context) {
 func (a *Actor) follow(ctx *kit.Context) {
 	if !a.deps.Links.IsZero() {
 		know := &peer.Know{Source: "voters"}
-		for _, v := range a.raft.Voters() {
+		for _, v := range a.voters() {
 			if at := a.addressOf(v); v.ID != a.deps.Config.NodeID && at != (peer.Address{}) {
 				know.Nodes = append(know.Nodes, peer.Node{ID: v.ID, Controller: at})
 			}
 		}
 		ctx.Send(a.deps.Links, know)
 	}
-	if a.raft.Alone() {
+	if a.raft == nil || a.raft.Alone() {
 		if a.ticker != nil {
 			a.ticker.stop()
 			a.ticker = nil
@@ -89,6 +89,14 @@ func (a *Actor) follow(ctx *kit.Context) {
 		a.ticker = &ticker{clock: a.deps.Clock, every: a.pace(), actor: ctx.Self()}
 		a.deps.Clock.AfterFunc(a.ticker.every, a.ticker.fire)
 	}
+}
+
+// voters are those of this node's log, or nodes that may know them.
+func (a *Actor) voters() []batch.Voter {
+	if a.raft != nil {
+		return a.raft.Voters()
+	}
+	return a.askable()
 }
 
 // addressOf is where a voter's controller listens: as it is recorded, or, with kraft.version 0, configured.
@@ -177,6 +185,9 @@ func (s *absences) remove(id model.BrokerID) {
 // linkUp goes on with what waited for the node.
 func (a *Actor) linkUp(ctx *kit.Context, m *peer.Up) {
 	a.absent.remove(m.ID)
+	if a.observer != nil && m.ID == a.observer.leader {
+		a.desk.news = true
+	}
 	if a.raft != nil && m.Link == peer.Controller && a.raft.Leadership().Leader.ID == m.ID {
 		a.desk.news = true
 	}

@@ -13,6 +13,10 @@ import (
 // pump runs the quorum's effects until there are none: what was applied may make the machine propose more. Appends and
 // messages are only gathered here, so that all of one pass share a write and a sync, and a call to each voter.
 func (a *Actor) pump(ctx *kit.Context) {
+	if a.observer != nil {
+		a.unpark(ctx)
+		a.show()
+	}
 	if a.raft == nil {
 		return
 	}
@@ -103,19 +107,37 @@ func (a *Actor) apply(ctx *kit.Context, entries []quorum.Entry) {
 			}
 		}
 	}
-	if revised {
-		a.follow(ctx)
+	if revised && !a.revise(ctx) {
+		return
 	}
 	last := entries[len(entries)-1]
 	// What is committed is what readers of the log may see.
 	a.log.SetHighWatermark(last.Offset + 1)
 	next, delta := a.editor.Publish()
 	// A leader acts from its own LEADER_CHANGE record on: everything of earlier epochs stands before it (KIP-595).
-	if l := a.raft.Leadership(); l.Self && led == l.Epoch {
+	if l := a.leading(); l.Self && led == l.Epoch {
 		a.lead(ctx, l.Epoch, next)
 	}
 	a.publish(ctx, delta, a.machine.Committed(last.Offset))
 	a.applied = next
+	a.wakeFetches(ctx)
+}
+
+// revise goes by a new set of voters. A node that votes by it and did not before, or the other way round, begins anew from
+// its files: with raft, or without.
+func (a *Actor) revise(ctx *kit.Context) bool {
+	votes := a.raft != nil && a.raft.Votes()
+	if a.observer != nil {
+		for _, v := range a.observer.reader.Voters() {
+			votes = votes || v.ID == a.deps.Config.NodeID && v.DirectoryID == a.deps.Dir.ID
+		}
+	}
+	if votes != (a.raft != nil) {
+		a.startOver(ctx, 0)
+		return false
+	}
+	a.follow(ctx)
+	return true
 }
 
 // publish has this broker apply an image, and then gives the replies that it is the reason of.

@@ -24,10 +24,13 @@ const applyMax = time.Second
 
 // leading is who the controller's requests go to.
 func (a *Actor) leading() quorum.Leadership {
-	if a.raft == nil {
-		return quorum.Leadership{Leader: quorum.NoVoter}
+	switch {
+	case a.raft != nil:
+		return a.raft.Leadership()
+	case a.observer != nil && a.observer.leader != model.NoBroker:
+		return quorum.Leadership{Leader: quorum.VoterKey{ID: a.observer.leader}, Epoch: a.observer.epoch}
 	}
-	return a.raft.Leadership()
+	return quorum.Leadership{Leader: quorum.NoVoter}
 }
 
 // request has a request decided here or sent to the leader's node, whichever leads. While that is not known it waits.
@@ -44,7 +47,7 @@ func (a *Actor) request(ctx *kit.Context, r *Request) {
 		a.decide(ctx, r)
 	case l.Leader != quorum.NoVoter && !l.Self && !r.Local:
 		a.forward(ctx, r, l.Leader.ID)
-	case r.Local && !l.Self && a.raft != nil:
+	case r.Local && !l.Self && a.log != nil:
 		// Whoever sent it finds another leader: sent on from here, two nodes that are wrong about each other would never stop.
 		r.Fail(kerr.NotController)
 	default:

@@ -154,9 +154,14 @@ func (a *Actor) stage(ctx *kit.Context, r *round, v batch.View) bool {
 
 // onLane runs a step of a round on the metadata lane. The answer carries the round, and is dropped when the term is over.
 func (a *Actor) onLane(ctx *kit.Context, r *round, name string, do func() error) {
+	a.lane(ctx, name, do, func(err error) kit.Message { return &written{r, err} })
+}
+
+// lane runs work on the metadata lane, and sends its outcome to this actor.
+func (a *Actor) lane(ctx *kit.Context, name string, do func() error, done func(error) kit.Message) {
 	self, cause := ctx.Self(), ctx.Cause()
 	ctx.Send(a.deps.Dir.Lane(disk.Metadata), &disk.Task{
-		Name: name, Do: do, Done: func(err error) { self.SendCaused(cause, &written{r, err}) },
+		Name: name, Do: do, Done: func(err error) { self.SendCaused(cause, done(err)) },
 	})
 }
 

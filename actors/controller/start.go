@@ -39,11 +39,11 @@ func (a *Actor) Start(ctx *kit.Context) {
 		Self: a.self(), ElectionTicks: electionTicks, HeartbeatTicks: 1,
 		Log: func(text string) { a.deps.Log.Debug("raft", "text", text) },
 	}
-	first := a.firstCheckpoint()
+	first, observe := a.firstCheckpoint(), a.observes()
 	ctx.Send(a.deps.Dir.Lane(disk.Metadata), &disk.Task{
 		Name: "load metadata",
 		Do: func() (err error) {
-			res.found, err = a.store.load(o, first, a.deps.ClusterID)
+			res.found, err = a.store.load(o, first, a.deps.ClusterID, observe)
 			return err
 		},
 		Done: func(err error) {
@@ -68,10 +68,17 @@ func (a *Actor) firstCheckpoint() quorum.Checkpoint {
 		}
 		return c
 	}
-	if c.Voters = a.deps.First; len(c.Voters) == 0 {
+	c.Voters = a.deps.First
+	if len(c.Voters) == 0 && !a.observes() {
 		c.Voters = []batch.Voter{a.asVoter()}
 	}
 	return c
+}
+
+// observes tells whether this node does not vote, whatever its log says: it is no controller; or it came to a cluster that
+// was there before its directory, unless it has become a voter since, which only a log with its directory's id can say.
+func (a *Actor) observes() bool {
+	return !a.deps.Config.Roles.Controller || a.deps.Joined
 }
 
 // asVoter is this node with the listeners that controllers are reached at.
@@ -103,12 +110,16 @@ func (a *Actor) loaded(ctx *kit.Context, m *loadDone) {
 		return
 	}
 	a.log, a.raft, a.kraftVersion = m.found.log, m.found.raft, m.found.kraftVersion
+	ctx.After(tickEvery, &due{a.term})
 	a.machine = newMachine(a.deps, a.kraftVersion, a.newLevels(m.found.formatted, m.found.log.LogEnd() == 0))
 	a.editor = m.found.image.Edit()
 	a.applied = m.found.image
 	a.checkpoint.last = m.found.image.Offset + 1
+	if a.raft == nil {
+		a.observe(ctx, m.found)
+		return
+	}
 	a.follow(ctx)
-	ctx.After(tickEvery, &due{a.term})
 }
 
 // Crashed sends everybody who waits to try again.
@@ -131,9 +142,13 @@ func (a *Actor) end(err error) {
 	if a.ticker != nil {
 		a.ticker.stop()
 	}
+	for _, m := range a.copies.waiting {
+		m.Fail(err)
+	}
+	a.copies.waiting = nil
 	if a.log != nil {
 		a.log.Abandon()
-		a.log, a.raft = nil, nil
+		a.log, a.raft, a.observer = nil, nil, nil
 	}
 	a.board.clear()
 }

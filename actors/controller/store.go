@@ -40,11 +40,16 @@ type loaded struct {
 	image *image.Image // of the checkpoint; the log behind it comes out of raft as it is committed
 	// kraftVersion is the finalized kraft.version.
 	kraftVersion int16
-	formatted    map[string]int16 // levels of a new cluster, see formattedLevels
+	// reader and entries are there instead of raft on a node that does not vote; bare tells that there is nothing at all.
+	reader    *quorum.Reader
+	entries   []quorum.Entry
+	bare      bool
+	formatted map[string]int16 // levels of a new cluster, see formattedLevels
 }
 
-// load brings back the log and raft's state. A directory that does not exist is a new node's.
-func (s *store) load(o quorum.Options, first quorum.Checkpoint, clusterID string) (*loaded, error) {
+// load brings back the log and raft's state. A directory that does not exist is a new node's. observe tells that the node
+// does not vote unless a log of kraft.version 1 names it with its directory.
+func (s *store) load(o quorum.Options, first quorum.Checkpoint, clusterID string, observe bool) (*loaded, error) {
 	if _, err := s.env.FS.Stat(s.path); errors.Is(err, fs.ErrNotExist) {
 		if s.committed > 0 {
 			return nil, fmt.Errorf("metadata log %s is gone: it had come to offset %d", s.path, s.committed)
@@ -89,6 +94,12 @@ func (s *store) load(o quorum.Options, first quorum.Checkpoint, clusterID string
 	if err := s.each(log.View(), from.End, r.Add); err != nil {
 		return nil, err
 	}
+	if observe && (from.KRaftVersion == 0 || !r.Votes()) || !observe && !r.Votes() {
+		found := &loaded{log: log, image: img, kraftVersion: from.KRaftVersion}
+		found.bare = log.LogEnd() == 0 && len(from.Voters) == 0
+		found.reader, found.entries, err = r.Observe()
+		return found, err
+	}
 	// After the log: a vote or term that is lost is worse than a log that is, so it must be whole or the start fails.
 	hard, err := s.hardState()
 	if err != nil {
@@ -113,6 +124,9 @@ func (s *store) format(first quorum.Checkpoint) error {
 	log.Done(job, err)
 	if err != nil {
 		return fmt.Errorf("metadata log %s cannot be made: %w", s.path, err)
+	}
+	if len(first.Voters) == 0 {
+		return nil // the first checkpoint comes from the leader
 	}
 	return s.writeCheckpoint(first, image.Empty(""))
 }

@@ -19,6 +19,7 @@ import (
 	"troupe/cluster/controller"
 	"troupe/cluster/image"
 	"troupe/cluster/quorum"
+	"troupe/codec/batch"
 	"troupe/codec/private"
 	"troupe/configs"
 	"troupe/internal/clock"
@@ -36,6 +37,8 @@ type world struct {
 	random *rand.Rand
 	nodes  []*node
 	voters []configs.Voter
+	// first are the voters of a cluster whose voters may change, and seeds where it is found.
+	first, seeds []batch.Voter
 	// cut tells of links that let nothing pass, by the two ends.
 	cut map[[2]model.BrokerID]bool
 	// tune changes the configuration of a node that starts.
@@ -56,6 +59,8 @@ type node struct {
 	actor  kit.Ref
 	dir    *disk.Dir
 	known  []peer.Node
+	// observes tells that the node is no controller; joined that its directory is newer than the cluster.
+	observes, joined bool
 }
 
 // latency is what a request takes from one node to another; refusedAfter how long the others need to notice a dead process.
@@ -125,6 +130,7 @@ func (n *node) start() {
 	n.system = kit.NewSystem(kit.Options{Clock: n.w.clock, Dispatcher: n.order, OnGiveUp: func(g kit.GaveUp) { n.w.t.Errorf("%v", g.Err) }})
 	silent := slog.New(slog.DiscardHandler)
 	cfg := &configs.Broker{NodeID: n.id}
+	cfg.Roles.Broker, cfg.Roles.Controller = true, !n.observes
 	cfg.Quorum.Voters = n.w.voters
 	cfg.Quorum.ElectionTimeout, cfg.Quorum.RequestTimeout = 200*time.Millisecond, 2*time.Second
 	cfg.Quorum.SnapshotMaxBytes, cfg.Quorum.FetchMaxBytes = 256, 1<<20
@@ -146,7 +152,7 @@ func (n *node) start() {
 		Log: silent, Settled: func(int) {},
 	}))
 	deps := Deps{
-		Config: cfg, ClusterID: "cluster", Clock: n.w.clock, Random: rand.NewChaCha8([32]byte{byte(n.w.seed), byte(n.id)}), Peers: n, Links: other,
+		Config: cfg, ClusterID: "cluster", Clock: n.w.clock, First: n.w.first, Joined: n.joined, Seeds: n.w.seeds, Random: rand.NewChaCha8([32]byte{byte(n.w.seed), byte(n.id)}), Peers: n, Links: other,
 		Dir: n.dir, Log: silent, Source: n.source, Metadata: applier, Rules: anything{}, Fatal: n.w.fatal,
 	}
 	n.actor = n.system.Spawn("controller", kit.Props{Kind: "controller", New: func() kit.Behavior { return New(deps, n.board) }})
@@ -216,6 +222,8 @@ func (n *node) serve(request kmsg.Request, reply func(kmsg.Response)) {
 		if request := Forwarded(r, n.source.Image, func(resp *private.ForwardResponse) { reply(resp) }); request != nil {
 			n.actor.Send(request)
 		}
+	case *kmsg.FetchRequest:
+		n.actor.Send(&Fetch{Body: r, Done: func(resp *kmsg.FetchResponse) { reply(resp) }})
 	case *kmsg.FetchSnapshotRequest:
 		n.actor.Send(&FetchSnapshot{Body: r, Done: func(resp *kmsg.FetchSnapshotResponse) { reply(resp) }})
 	default:

@@ -21,7 +21,8 @@ import (
 //	 "directoryId": …,             the directory's, as meta.properties names it later
 //	 "clusterId": …,               what was accepted; empty for nothing
 //	 "proposerId": …,
-//	 "voters": …}                  the value of a KRAFT_VOTERS record, in base64
+//	 "voters": …,                  the value of a KRAFT_VOTERS record, in base64
+//	 "seeds": …}                   likewise, nodes of the cluster that this node joined
 //
 // It is left there: a start that was cut off before the metadata log was made finds the first voters in it.
 const File = "founding.json"
@@ -32,6 +33,7 @@ type saved struct {
 	ClusterID   string `json:"clusterId"`
 	ProposerID  int32  `json:"proposerId"`
 	Voters      []byte `json:"voters"`
+	Seeds       []byte `json:"seeds"`
 }
 
 // load reads the file, or begins with a new directory.
@@ -59,6 +61,9 @@ func (s *search) save(state founding.State) error {
 	if a := state.Accepted; a != nil {
 		out.ClusterID, out.ProposerID, out.Voters = a.ClusterID, int32(a.Proposer), batch.Voters{Voters: a.Voters}.AppendValue(nil)
 	}
+	if len(s.seeds) > 0 {
+		out.Seeds = batch.Voters{Voters: s.seeds}.AppendValue(nil)
+	}
 	data, err := json.Marshal(out)
 	if err != nil {
 		return err
@@ -66,17 +71,34 @@ func (s *search) save(state founding.State) error {
 	return checkpoint.Replace(s.options.FS, filepath.Join(s.options.Dir, File), data)
 }
 
-// FirstVoters are those of the cluster that a node with this directory was founded with; nil where it was not.
-func FirstVoters(fsys vfs.FS, dir, clusterID string) ([]batch.Voter, error) {
+// Past is how a node came to its cluster.
+type Past struct {
+	// First are the voters that the cluster was founded with, this node among them.
+	First []batch.Voter
+	// Joined tells that the cluster was there before this node's directory: the node has no vote, whoever it was before. Seeds
+	// are the nodes that it met then.
+	Joined bool
+	Seeds  []batch.Voter
+}
+
+// Remember reads what a search has left behind; the zero Past is that of a node that never searched.
+func Remember(fsys vfs.FS, dir, clusterID string) (Past, error) {
 	found, err := read(fsys, filepath.Join(dir, File))
-	if err != nil || found == nil || found.ClusterID != clusterID {
-		return nil, err
+	if err != nil || found == nil {
+		return Past{}, err
 	}
-	p, err := found.proposal()
-	if err != nil {
-		return nil, err
+	if found.ClusterID == clusterID {
+		p, err := found.proposal()
+		if err != nil {
+			return Past{}, err
+		}
+		return Past{First: p.Voters}, nil
 	}
-	return p.Voters, nil
+	p := Past{Joined: true}
+	if len(found.Seeds) > 0 {
+		p.Seeds, err = voters(found.Seeds)
+	}
+	return p, err
 }
 
 func (f *saved) proposal() (*founding.Proposal, error) {
@@ -110,10 +132,4 @@ func read(fsys vfs.FS, name string) (_ *saved, err error) {
 		return nil, fmt.Errorf("%s is damaged (version %d): %w", name, out.Version, err)
 	}
 	return &out, nil
-}
-
-// Joined tells whether a node came to a cluster that was there before it: it has no vote there, whoever it was before.
-func Joined(fsys vfs.FS, dir, clusterID string) (bool, error) {
-	found, err := read(fsys, filepath.Join(dir, File))
-	return found != nil && found.ClusterID != clusterID, err
 }

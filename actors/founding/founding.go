@@ -54,8 +54,10 @@ func Needed(c *configs.Broker) bool {
 type search struct {
 	options Options
 	machine *founding.Machine
-	first   []configs.Endpoint // of the nodes that found a cluster
-	beyond  []configs.Endpoint
+	// seeds are the nodes of the cluster that this node joins, as they were met.
+	seeds  []batch.Voter
+	first  []configs.Endpoint // of the nodes that found a cluster
+	beyond []configs.Endpoint
 
 	mu    sync.Mutex
 	shown founding.State
@@ -170,6 +172,12 @@ func (s *search) look(ctx context.Context) (Found, error) {
 			}
 		}
 		if out.ClusterID != "" {
+			if out.Voters == nil {
+				s.seeds = seeds(out.ClusterID, first, beyond)
+				if err := s.save(s.machine.State()); err != nil {
+					return Found{}, err
+				}
+			}
 			return Found{out, s.machine.State().Voter.DirectoryID}, nil
 		}
 		if text := s.reason(first, err); text != told && time.Since(began) > tellAfter {
@@ -182,6 +190,16 @@ func (s *search) look(ctx context.Context) (Found, error) {
 		case <-time.After(lookEvery):
 		}
 	}
+}
+
+// seeds are the nodes of a cluster among those that were met.
+func seeds(clusterID string, met ...[]founding.State) (list []batch.Voter) {
+	for _, s := range slices.Concat(met...) {
+		if s.ClusterID == clusterID {
+			list = append(list, s.Voter)
+		}
+	}
+	return list
 }
 
 // reason says what the search waits for.

@@ -61,6 +61,10 @@ func (s *search) meet(ctx context.Context, at configs.Endpoint) *founding.State 
 		s.options.Log.Warn("a node is not understood", "address", at.String(), "err", err)
 		return nil
 	}
+	if state.ClusterID != "" {
+		// As far as this node can tell: the cluster itself knows better, once it is asked.
+		state.Voter.Endpoints = []batch.VoterEndpoint{{Name: s.options.Config.Quorum.Listener, Host: at.Host, Port: at.Port}}
+	}
 	return state
 }
 

@@ -60,6 +60,9 @@ func (m *Machine) HandOver() bool {
 // Self is this node's own key: without a directory where voters are named so.
 func (m *Machine) Self() VoterKey { return m.options.Self }
 
+// Checkpoint is where the newest one ends.
+func (m *Machine) Checkpoint() Boundary { return m.storage.checkpoint }
+
 // Bare tells that a voter may be too far behind for the entries that are left, and that no checkpoint stands for those that
 // are gone: a voter that was alone kept none.
 func (m *Machine) Bare() bool {

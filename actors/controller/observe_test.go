@@ -1,0 +1,48 @@
+package controller
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"troupe/configs"
+)
+
+func TestABrokerThatDoesNotVoteFollowsTheQuorumFromLeaderToLeader(t *testing.T) {
+	for seed := range uint64(5) {
+		w := newWorld(t, seed, 3, func(c *configs.Broker) { c.Metadata.SnapshotBytes = 1000 })
+		lead := w.elected(2 * time.Second)
+		for _, n := range w.nodes {
+			w.register(n)
+		}
+		for i := range 10 {
+			if code := w.created(lead.create(fmt.Sprint("early-", i)), time.Second); code != 0 {
+				t.Fatalf("code %d", code)
+			}
+		}
+		w.run(2 * time.Second) // checkpoints are written, and the log is shortened
+		o := w.add(4)
+		o.observes = true
+		o.start()
+		w.same()
+		w.register(o)
+		if code := w.created(o.create("asked-of-the-observer"), time.Second); code != 0 {
+			t.Errorf("code %d", code)
+		}
+		if s := o.board.Status(); s.Votes || s.Leader != lead.id {
+			t.Errorf("the observer's status is %+v", s)
+		}
+		lead.kill(true)
+		w.until("another one leads", time.Second, func() bool { return w.leader() != nil })
+		if code := w.created(o.create("after"), 2*time.Second); code != 0 {
+			t.Errorf("code %d", code)
+		}
+		w.same()
+		o.kill(true)
+		o.start()
+		w.same()
+		if n := len(o.names()); n != 12 {
+			t.Errorf("%d topics after a crash, want 12", n)
+		}
+	}
+}
