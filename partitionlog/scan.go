@@ -138,9 +138,14 @@ const lookAheadMost = 16
 
 // lookAhead has the disk look for the next headers, and for the batch that is read whole, side by side: where they are is
 // known only from the one before, but most producers fill their batches, so that these are of one size. A guess that is
-// wrong costs a page.
+// wrong costs a page. Where the next one is in the page cache the others are taken to be there too.
 func (s *scanner) lookAhead() {
-	if s.ahead > s.pos {
+	if s.ahead > s.pos || s.pos >= s.end {
+		return
+	}
+	var probe [1]byte
+	if _, cached, err := s.file.ReadAtCached(probe[:], s.pos); cached || err != nil {
+		s.ahead = s.pos + lookAheadMost*s.before
 		return
 	}
 	at := s.pos
