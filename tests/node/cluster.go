@@ -51,7 +51,7 @@ func NewCluster(t testing.TB, o ClusterOptions) *Cluster {
 	if c.dir == "" {
 		c.dir = t.TempDir()
 	}
-	for _, port := range freePorts(t, o.Nodes) {
+	for _, port := range FreePorts(t, o.Nodes) {
 		c.quorum = append(c.quorum, "127.0.0.1:"+port)
 	}
 	for i := range o.Nodes {
@@ -64,13 +64,13 @@ func NewCluster(t testing.TB, o ClusterOptions) *Cluster {
 // the nodes that the cluster began with.
 func (c *Cluster) Add(set ...string) *Node {
 	c.t.Helper()
-	return c.add("127.0.0.1:"+freePorts(c.t, 1)[0], set...)
+	return c.add("127.0.0.1:"+FreePorts(c.t, 1)[0], set...)
 }
 
 func (c *Cluster) add(controller string, set ...string) *Node {
 	c.t.Helper()
 	id := int32(len(c.Nodes) + 1)
-	ports := freePorts(c.t, 2)
+	ports := FreePorts(c.t, 2)
 	dir := filepath.Join(c.dir, fmt.Sprintf("node-%d", id))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		c.t.Fatal(err)

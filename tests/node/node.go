@@ -20,7 +20,9 @@ const Patience = 60 * time.Second
 type Options struct {
 	Dir string   // data directory; empty makes one that goes with the test
 	Set []string // more --set key=value settings, which win over the harness's own
-	Env []string // more environment
+	// Config is a file that says everything but the admin port and Set.
+	Config string
+	Env    []string // more environment
 }
 
 // Node is one broker process, or several one after the other on the same ports and directory.
@@ -103,9 +105,11 @@ func (n *Node) Launch() {
 
 func (n *Node) arguments() []string {
 	args := []string{"start"}
-	for _, setting := range slices.Concat([]string{
-		"node.id=1", "listeners=PLAINTEXT://" + n.Bootstrap, "log.dirs=" + n.Dir, "admin.address=" + n.Admin,
-	}, n.options.Set) {
+	own := []string{"node.id=1", "listeners=PLAINTEXT://" + n.Bootstrap, "log.dirs=" + n.Dir}
+	if n.options.Config != "" {
+		args, own = append(args, "--config", n.options.Config), nil
+	}
+	for _, setting := range slices.Concat(own, []string{"admin.address=" + n.Admin}, n.options.Set) {
 		args = append(args, "--set", setting)
 	}
 	return args

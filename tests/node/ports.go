@@ -15,8 +15,8 @@ const firstPort, portsEnd = 15_000, 30_000
 // drawn are the ports that this process has given to somebody who may not listen yet.
 var drawn sync.Map
 
-// freePorts gives ports of 127.0.0.1 that nobody listens on. They are drawn by chance: other test processes draw too.
-func freePorts(t testing.TB, n int) []string {
+// FreePorts gives ports of 127.0.0.1 that nobody listens on. They are drawn by chance: other test processes draw too.
+func FreePorts(t testing.TB, n int) []string {
 	t.Helper()
 	var found []string
 	for range 100 * n {
