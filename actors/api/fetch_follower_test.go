@@ -166,7 +166,7 @@ func TestALogThatDivergesIsToldWhereAndDoesNotCount(t *testing.T) {
 // poll asks a fetch that waits, and tells whether it is answered before its time is up.
 func (w *world) poll(s *slot, woken *int) bool {
 	w.t.Helper()
-	p, ok := s.later.Poll(false, func() { *woken++ })
+	p, ok := s.later.Poll(nil, false, Wake(func() { *woken++ }))
 	if ok {
 		p.Sent()
 	}
@@ -242,10 +242,23 @@ func TestAFollowerServesConsumersWhatItKnowsToBeCommitted(t *testing.T) {
 	two := []model.BrokerID{2, 1}
 	w.shard.Send(&replica.Order{Handle: h, Message: &replica.BecomeFollower{Leader: 2, LeaderEpoch: 1, PartitionEpoch: 1, ISR: two, Replicas: two}})
 	w.settle()
-	p := ask[*kmsg.FetchResponse](w, fetching("orders"), 11).Topics[0].Partitions[0]
-	if p.ErrorCode != 0 || len(p.RecordBatches) == 0 {
-		t.Errorf("version 11: error %d, %d bytes", p.ErrorCode, len(p.RecordBatches))
+	for _, c := range []struct {
+		title   string
+		version int16
+		epoch   int32
+		code    kerr.Code
+	}{
+		{"a consumer that knows the leader", 11, 1, kerr.None},
+		{"one that may take this replica for the leader", 11, -1, kerr.NotLeaderOrFollower},
+		{"one that knows the leader before", 11, 0, kerr.FencedLeaderEpoch},
+		{"version 10, which does not know of followers", 10, 1, kerr.NotLeaderOrFollower},
+	} {
+		req := fetching("orders")
+		req.Topics[0].Partitions[0].CurrentLeaderEpoch = c.epoch
+		p := ask[*kmsg.FetchResponse](w, req, c.version).Topics[0].Partitions[0]
+		expect(t, c.title, p.ErrorCode, c.code)
+		if given := len(p.RecordBatches) > 0; given != (c.code == kerr.None) {
+			t.Errorf("%s: %d bytes", c.title, len(p.RecordBatches))
+		}
 	}
-	p = ask[*kmsg.FetchResponse](w, fetching("orders"), 10).Topics[0].Partitions[0]
-	expect(t, "version 10, which does not know of followers", p.ErrorCode, kerr.NotLeaderOrFollower)
 }

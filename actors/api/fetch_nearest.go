@@ -41,8 +41,9 @@ func (n *Node) nearest(h *replica.Handle, p *fetchPart, who *reader, view *parti
 	return nearer{}
 }
 
-// copyView gives the view of a follower's log, which consumers may read as far as it knows it to be committed. Epochs were
-// judged when it was asked as a leader's.
+// copyView gives the view of a follower's log, which consumers may read as far as it knows it to be committed, if they name the
+// present leader epoch: they know then that this is not the leader. One that does not name it, and may take this replica for
+// the leader, would lose its place where the follower's log is shorter (OFFSET_OUT_OF_RANGE).
 func copyView(h *replica.Handle) (*partitionlog.View, kerr.Code) {
 	st, view := h.Status(), h.View()
 	if !st.Online || st.Leader || view == nil {

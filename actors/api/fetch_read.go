@@ -69,7 +69,7 @@ func (n *Node) readPartition(set *fetchSet, p *fetchPart, name string, lim *fetc
 		p.traffic = n.Stats.Topic(name)
 	}
 	view, code := leaderView(h, p.leaderEpoch)
-	if code == kerr.NotLeaderOrFollower && lim.takesFollowers {
+	if code == kerr.NotLeaderOrFollower && lim.takesFollowers && p.leaderEpoch != model.NoLeaderEpoch {
 		view, code = copyView(h)
 	}
 	if code != kerr.None {
