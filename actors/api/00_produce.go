@@ -125,7 +125,7 @@ func (op *produceOp) start(at int, topic string, code kerr.Code, deadline time.T
 		op.AppendDone(at, refused(h, err))
 		return
 	}
-	h.SendCaused(op.request.Cause, &replica.Append{
+	h.SendOn(op.request.Turn, op.request.Cause, &replica.Append{
 		Batch: v, AllAcks: acks == acksAll, Version: op.request.Version, Deadline: deadline, Sink: op, Index: at,
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/actors/controller"
+	"troupe/actors/kit"
 	"troupe/codec/kerr"
 )
 
@@ -88,7 +89,7 @@ type fetchOp struct {
 func (op *fetchOp) Deadline() time.Time { return op.deadline }
 
 // Poll reads what is there and answers when it is enough, when waiting makes no sense or at the deadline.
-func (op *fetchOp) Poll(last bool, wake func()) (*Payload, bool) {
+func (op *fetchOp) Poll(t *kit.Turn, last bool, wake kit.Errand) (*Payload, bool) {
 	op.set.exclusive.Lock()
 	defer op.set.exclusive.Unlock()
 	if op.warming != nil {
@@ -103,11 +104,11 @@ func (op *fetchOp) Poll(last bool, wake func()) (*Payload, bool) {
 	if !enough && !last {
 		op.set.putBack(op.unsettled(parts), true)
 		op.release()
-		op.set.arm(op.request.Cause, parts, op.session == nil)
+		op.set.arm(t, op.request.Cause, parts, op.session == nil)
 		return nil, false
 	}
 	if op.session != nil {
-		op.set.arm(op.request.Cause, parts, false)
+		op.set.arm(t, op.request.Cause, parts, false)
 		op.requeue(parts)
 	}
 	if op.warming = op.node.warm(op.request.Cause, op.results, wake); op.warming != nil && !op.warming.done() {

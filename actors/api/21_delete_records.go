@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"troupe/actors/kit"
 	"troupe/actors/replica"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
@@ -36,7 +37,7 @@ type deleteRecordsOp struct {
 	mu   sync.Mutex
 	resp *kmsg.DeleteRecordsResponse // what is not answered yet stands as timed out
 	left int
-	wake func()
+	wake kit.Errand
 }
 
 func handleDeleteRecords(n *Node, r *Request) {
@@ -113,7 +114,7 @@ func (op *deleteRecordsOp) take(out *kmsg.DeleteRecordsResponseTopicPartition) f
 		out.LowWatermark, out.ErrorCode = int64(low), int16(code)
 		op.left--
 		if op.left == 0 && op.wake != nil {
-			op.wake()
+			op.wake.Elsewhere()
 		}
 	}
 }
@@ -122,7 +123,7 @@ func (op *deleteRecordsOp) take(out *kmsg.DeleteRecordsResponseTopicPartition) f
 func (op *deleteRecordsOp) Deadline() time.Time { return op.deadline }
 
 // Poll answers when every replica has, or at the deadline.
-func (op *deleteRecordsOp) Poll(last bool, wake func()) (*Payload, bool) {
+func (op *deleteRecordsOp) Poll(_ *kit.Turn, last bool, wake kit.Errand) (*Payload, bool) {
 	op.mu.Lock()
 	defer op.mu.Unlock()
 	if op.left > 0 && !last {

@@ -190,14 +190,14 @@ func TestASetGivesPartitionsInTurn(t *testing.T) {
 		return all
 	}
 	woken := 0
-	if got := names(s.take(func() { woken++ })); got != "abc" {
+	if got := names(s.take(Wake(func() { woken++ }))); got != "abc" {
 		t.Fatalf("first taken %q, want all in order", got)
 	}
-	s.Changed(parts[2].key)
-	s.Changed(parts[2].key)
+	s.Changed(nil, parts[2].key)
+	s.Changed(nil, parts[2].key)
 	s.putBack([]*fetchPart{parts[1]}, true)
 	s.putBack([]*fetchPart{parts[0]}, false)
-	if got := names(s.take(func() {})); got != "bca" {
+	if got := names(s.take(Wake(func() {}))); got != "bca" {
 		t.Errorf("taken %q, want those put in front, what changed, and those put behind", got)
 	}
 	if woken != 2 {
@@ -216,7 +216,7 @@ func TestASetGivesPartitionsInTurn(t *testing.T) {
 	}
 	s.release()
 	for _, p := range parts {
-		s.Changed(p.key) // calls that were on their way
+		s.Changed(nil, p.key) // calls that were on their way
 	}
 	if got := s.take(nil); len(got) != 0 {
 		t.Errorf("a set that was given up has %q", names(got))
@@ -230,8 +230,8 @@ func TestALongPollIsWokenByTheReplica(t *testing.T) {
 	req.MaxWaitMillis = 60_000
 	s := w.send(req, byName)
 	woken := make(chan struct{}, 10)
-	wake := func() { woken <- struct{}{} }
-	if _, ok := s.later.Poll(false, wake); ok {
+	wake := Wake(func() { woken <- struct{}{} })
+	if _, ok := s.later.Poll(nil, false, wake); ok {
 		t.Fatal("an empty log was answered before its time")
 	}
 	w.settle()
@@ -242,7 +242,7 @@ func TestALongPollIsWokenByTheReplica(t *testing.T) {
 	if len(woken) == 0 {
 		t.Fatal("a record wakes nobody")
 	}
-	payload, ok := s.later.Poll(false, wake)
+	payload, ok := s.later.Poll(nil, false, wake)
 	if !ok {
 		t.Fatal("there is a record, and the fetch waits")
 	}
@@ -260,12 +260,12 @@ func TestALongPollDoesNotWaitForWhatALaterSegmentHolds(t *testing.T) {
 	w.append("orders", large)
 	req := fetching("orders")
 	req.MaxWaitMillis, req.MinBytes, req.MaxBytes, req.Topics[0].Partitions[0].PartitionMaxBytes = 60_000, 1_000_000, 5_000_000, 5_000_000
-	if _, ok := w.send(req, byName).later.Poll(false, func() {}); ok {
+	if _, ok := w.send(req, byName).later.Poll(nil, false, Wake(func() {})); ok {
 		t.Fatal("answered with fewer bytes than were asked for at least")
 	}
 	w.settle()
 	w.append("orders", large)
-	payload, ok := w.send(req, byName).later.Poll(false, func() {})
+	payload, ok := w.send(req, byName).later.Poll(nil, false, Wake(func() {}))
 	if !ok {
 		t.Fatal("the first segment is not given because the second would be needed too")
 	}
@@ -303,13 +303,13 @@ func TestASessionIsGivenAtItsDeadlineWhatIsThere(t *testing.T) {
 	req.MinBytes, req.MaxWaitMillis = 100_000, 60_000
 	s := w.send(req, byName)
 	for range 2 { // nothing but its wake-ups tells a poll how often it is asked
-		if _, ok := s.later.Poll(false, func() {}); ok {
+		if _, ok := s.later.Poll(nil, false, Wake(func() {})); ok {
 			t.Fatal("answered with fewer bytes than were asked for at least")
 		}
 		w.settle()
 	}
 	w.append("audit", "another")
-	payload, ok := s.later.Poll(true, func() {})
+	payload, ok := s.later.Poll(nil, true, Wake(func() {}))
 	if !ok {
 		t.Fatal("not answered at the deadline")
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"troupe/actors/kit"
 	"troupe/actors/replica"
 	"troupe/actors/trace"
 )
@@ -37,7 +38,7 @@ type fetchSet struct {
 	parts []*fetchPart // by watch key
 	free  []uint32     // keys of parts that were dropped, to be given again
 	queue []*fetchPart
-	wake  func()
+	wake  kit.Errand
 }
 
 // add puts a partition in and queues it.
@@ -71,7 +72,7 @@ func (s *fetchSet) push(p *fetchPart) {
 }
 
 // take empties the queue; what Changed names from now on is queued anew.
-func (s *fetchSet) take(wake func()) []*fetchPart {
+func (s *fetchSet) take(wake kit.Errand) []*fetchPart {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := s.queue
@@ -105,7 +106,7 @@ func (s *fetchSet) putBack(parts []*fetchPart, front bool) {
 }
 
 // Changed queues the partition and wakes the poll that waits, if any.
-func (s *fetchSet) Changed(key uint32) {
+func (s *fetchSet) Changed(t *kit.Turn, key uint32) {
 	s.mu.Lock()
 	p := s.parts[key]
 	if p == nil { // dropped while the call was on its way
@@ -119,12 +120,12 @@ func (s *fetchSet) Changed(key uint32) {
 	wake := s.wake
 	s.mu.Unlock()
 	if wake != nil {
-		wake()
+		t.Then(wake)
 	}
 }
 
 // arm watches the partitions that are not watched yet, for a request of that trace.
-func (s *fetchSet) arm(cause trace.Context, parts []*fetchPart, once bool) {
+func (s *fetchSet) arm(t *kit.Turn, cause trace.Context, parts []*fetchPart, once bool) {
 	for _, p := range parts {
 		if p.handle == nil || p.gone {
 			continue
@@ -139,7 +140,7 @@ func (s *fetchSet) arm(cause trace.Context, parts []*fetchPart, once bool) {
 		}
 		s.mu.Unlock()
 		if fresh {
-			p.handle.SendCaused(cause, &replica.Watch{Watcher: s, Key: p.key, Seen: p.seen, ToEnd: s.follower, Once: once})
+			p.handle.SendOn(t, cause, &replica.Watch{Watcher: s, Key: p.key, Seen: p.seen, ToEnd: s.follower, Once: once})
 		}
 	}
 }

@@ -4,13 +4,14 @@ import (
 	"sync/atomic"
 
 	"troupe/actors/disk"
+	"troupe/actors/kit"
 	"troupe/actors/trace"
 )
 
 // warming counts the cold reads that a reply waits for, so that the connection's sendfile meets no disk wait.
 type warming struct {
 	left atomic.Int32
-	wake func()
+	wake kit.Errand
 }
 
 // done is asked by polls; finished is called by the lanes, with errors that the answer then shows by itself: what
@@ -19,12 +20,12 @@ func (w *warming) done() bool { return w.left.Load() == 0 }
 
 func (w *warming) finished(error) {
 	if w.left.Add(-1) == 0 {
-		w.wake()
+		w.wake.Elsewhere()
 	}
 }
 
 // warm asks the cold lanes for the regions that are not in the page cache; nil when all are.
-func (n *Node) warm(cause trace.Context, results []fetchResult, wake func()) *warming {
+func (n *Node) warm(cause trace.Context, results []fetchResult, wake kit.Errand) *warming {
 	var w *warming
 	for i := range results {
 		res := &results[i]

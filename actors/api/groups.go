@@ -42,7 +42,7 @@ func (n *Node) askGroup(r *Request, op Operation, id string, body kmsg.Request, 
 
 func (n *Node) askCoordinator(r *Request, partition int32, body kmsg.Request, done func(kmsg.Response)) {
 	call := coordinator.Call{Client: coordinator.Client{ID: r.ClientID, Host: "/" + r.Client.Host}, Principal: r.Client.Principal, Body: body}
-	n.Groups.Directory.Send(r.Cause, partition, coordinator.NewRequest(call, group.Refuse, done))
+	n.Groups.Directory.SendOn(r.Turn, r.Cause, partition, coordinator.NewRequest(call, group.Refuse, done))
 }
 
 // groupPartition is the partition of the topic of offsets that a group belongs to; false while there is no topic.

@@ -212,10 +212,10 @@ func TestDeleteRecordsIsAnsweredAtItsDeadline(t *testing.T) {
 		t.Errorf("the client is answered after %v at the latest, want 5s", wait)
 	}
 	woken := 0
-	if _, ok := s.later.Poll(false, func() { woken++ }); ok {
+	if _, ok := s.later.Poll(nil, false, Wake(func() { woken++ })); ok {
 		t.Fatal("answered before the replica was asked")
 	}
-	payload, ok := s.later.Poll(true, func() {})
+	payload, ok := s.later.Poll(nil, true, Wake(func() {}))
 	if !ok {
 		t.Fatal("not answered at the deadline")
 	}

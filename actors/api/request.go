@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"troupe/actors/kit"
 	"troupe/actors/trace"
 	"troupe/codec/private"
 )
@@ -48,6 +49,9 @@ type Arrival struct {
 	Received    time.Time
 	Cause       trace.Context // of the messages that the request leads to
 	Slot        Slot
+	// Turn runs what the handler wakes, on the connection's goroutine when it has no more to read; nil for none. It is the
+	// handler's only until that returns.
+	Turn *kit.Turn
 }
 
 // Request is one decoded request on its way through a handler. Exactly one of the reply calls is made, from any
@@ -75,13 +79,22 @@ type Slot interface {
 // again after each wake, and a last time at the deadline.
 type Deferred interface {
 	// Poll gives the reply, or false to wait. At the deadline last is true and the answer must be true. wake may be
-	// called at any time, from any goroutine, and leads to another Poll.
-	Poll(last bool, wake func()) (*Payload, bool)
+	// called at any time, from any goroutine, and leads to another Poll. Actors that are asked something are run on the turn,
+	// if it is not nil, when Poll has returned.
+	Poll(t *kit.Turn, last bool, wake kit.Errand) (*Payload, bool)
 	// Deadline is when the wait ends.
 	Deadline() time.Time
 	// Abandon releases what Poll holds when the connection is gone.
 	Abandon()
 }
+
+// Wake makes an errand of a function that only wakes somebody, for connections that do nothing on others' turns.
+func Wake(f func()) kit.Errand { return &wake{f} }
+
+type wake struct{ call func() }
+
+func (w *wake) Here(*kit.Turn) { w.call() }
+func (w *wake) Elsewhere()     { w.call() }
 
 // NewRequest makes the request that a handler gets.
 func NewRequest(a Arrival) *Request { return &Request{a} }

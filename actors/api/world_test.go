@@ -206,10 +206,10 @@ func ask[Resp kmsg.Response](w *world, req kmsg.Request, version int16) Resp {
 	s := w.send(req, version)
 	switch {
 	case s.later != nil:
-		payload, ok := s.later.Poll(true, func() {})
+		payload, ok := s.later.Poll(nil, true, Wake(func() {}))
 		if !ok {
 			w.settle()
-			if payload, ok = s.later.Poll(true, func() {}); !ok {
+			if payload, ok = s.later.Poll(nil, true, Wake(func() {})); !ok {
 				w.t.Fatalf("%s is not answered at its deadline", kmsg.NameForKey(req.Key()))
 			}
 		}

@@ -20,6 +20,11 @@ func NewDirectory() *Directory { return &Directory{refs: map[int32]kit.Ref{}} }
 
 // Send passes a request to the coordinator of a partition; one that does not run here fails it.
 func (d *Directory) Send(cause trace.Context, partition int32, r *Request) {
+	d.SendOn(nil, cause, partition, r)
+}
+
+// SendOn is Send on a turn.
+func (d *Directory) SendOn(t *kit.Turn, cause trace.Context, partition int32, r *Request) {
 	d.mu.RLock()
 	ref := d.refs[partition]
 	d.mu.RUnlock()
@@ -27,7 +32,7 @@ func (d *Directory) Send(cause trace.Context, partition int32, r *Request) {
 		r.Fail(kit.ErrStopped)
 		return
 	}
-	ref.SendCaused(cause, r)
+	t.Send(ref, cause, r)
 }
 
 // Partitions lists the partitions that are coordinated here.

@@ -35,6 +35,7 @@ type deadlineEntry[K comparable] struct {
 	at    time.Time
 	order uint64 // of setting, so that equal times have one order
 	key   K
+	w     *Deadline // the key's: that the entry is void is seen without a look at the map
 }
 
 // NewDeadlines gives an empty set.
@@ -60,7 +61,7 @@ func (d *Deadlines[K]) Set(k K, at time.Time) *Deadline {
 func (d *Deadlines[K]) push(k K, w *Deadline) {
 	d.count++
 	w.queued, w.order = w.at, d.count
-	heap.Push(&d.queue, deadlineEntry[K]{w.at, w.order, k})
+	heap.Push(&d.queue, deadlineEntry[K]{w.at, w.order, k, w})
 }
 
 // Cancel takes a key's deadline away.
@@ -77,7 +78,7 @@ func (d *Deadlines[K]) Pending(k K) bool { return d.wanted[k] != nil }
 // Next is a time before which no deadline comes; zero when there is none.
 func (d *Deadlines[K]) Next() time.Time {
 	for len(d.queue) > 0 {
-		if e := d.queue[0]; d.valid(e) {
+		if e := &d.queue[0]; e.valid() {
 			return e.at
 		}
 		heap.Pop(&d.queue)
@@ -89,14 +90,14 @@ func (d *Deadlines[K]) Next() time.Time {
 func (d *Deadlines[K]) Take(now time.Time) (key K, ok bool) {
 	for len(d.queue) > 0 {
 		e := d.queue[0]
-		if e.at.After(now) && d.valid(e) {
+		if e.at.After(now) && e.valid() {
 			return key, false
 		}
 		heap.Pop(&d.queue)
-		if !d.valid(e) {
+		if !e.valid() {
 			continue
 		}
-		w := d.wanted[e.key]
+		w := e.w
 		if w.at.After(now) {
 			d.push(e.key, w)
 			continue
@@ -108,10 +109,7 @@ func (d *Deadlines[K]) Take(now time.Time) (key K, ok bool) {
 	return key, false
 }
 
-func (d *Deadlines[K]) valid(e deadlineEntry[K]) bool {
-	w := d.wanted[e.key]
-	return w != nil && w.order == e.order
-}
+func (e *deadlineEntry[K]) valid() bool { return !e.w.over && e.w.order == e.order }
 
 // deadlineHeap is ordered by time, then by the order of setting.
 type deadlineHeap[K comparable] []deadlineEntry[K]

@@ -46,7 +46,29 @@ func (d *Dir) Props(k Kind) kit.Props {
 	return kit.Props{
 		Kind:      "disk-" + string(k),
 		Dedicated: true,
+		Brief:     brief(k),
 		New:       func() kit.Behavior { return &lane{dir: d, onFence: d.onFence} },
+	}
+}
+
+// briefMax is how many bytes to the page cache are written sooner than another thread is awake.
+const briefMax = 32 << 10
+
+// brief lets whoever wakes the append lane for a small write do it.
+func brief(k Kind) func(kit.Message) bool {
+	if k != Append {
+		return nil
+	}
+	return func(m kit.Message) bool {
+		a, is := m.(*Appends)
+		if !is {
+			return false
+		}
+		n := int64(0)
+		for _, j := range a.Jobs {
+			n += j.Bytes()
+		}
+		return n <= briefMax
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/kit"
 	"troupe/actors/replica"
 	"troupe/actors/trace"
 	"troupe/codec/kerr"
@@ -150,7 +151,7 @@ func TestAFollowerThatPanicsGoesOn(t *testing.T) {
 // bomb is a watcher that panics, once.
 type bomb struct{ went bool }
 
-func (b *bomb) Changed(uint32) {
+func (b *bomb) Changed(*kit.Turn, uint32) {
 	if !b.went {
 		b.went = true
 		panic("a bomb among the watchers")

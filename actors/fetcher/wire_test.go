@@ -72,7 +72,7 @@ func (r *reply) poll(last bool) {
 		r.answer(nil)
 		return
 	}
-	p, ok := r.later.Poll(last, func() { w.soon(func() { r.poll(last) }) })
+	p, ok := r.later.Poll(nil, last, api.Wake(func() { w.soon(func() { r.poll(last) }) }))
 	if !ok {
 		return
 	}

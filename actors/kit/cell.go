@@ -64,7 +64,8 @@ type cell struct {
 	restarts atomic.Uint32
 	lastErr  atomic.Pointer[PanicError]
 
-	// owner: the goroutine inside process.
+	// owner: the goroutine inside process, or that of the turn that visits.
+	turn     *Turn // runs whom the actor wakes; nil leaves that to dispatchers
 	batch    []entry
 	next     int // first of batch that is not delivered
 	swaps    uint32

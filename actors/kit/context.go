@@ -38,10 +38,15 @@ func (x *Context) Log() *slog.Logger { return x.cell.system.log.With("actor", x.
 func (x *Context) System() *System { return x.cell.system }
 
 // Send puts m into another actor's mailbox, or the own one, with the message being handled as its cause.
-func (x *Context) Send(to Ref, m Message) { to.cell.send(m, x.cause, x.cell) }
+func (x *Context) Send(to Ref, m Message) { to.cell.send(m, x.cause, x.cell, x.cell.turn) }
 
 // SendCaused is Send with another cause: that of a request parked earlier.
-func (x *Context) SendCaused(cause trace.Context, to Ref, m Message) { to.cell.send(m, cause, x.cell) }
+func (x *Context) SendCaused(cause trace.Context, to Ref, m Message) {
+	to.cell.send(m, cause, x.cell, x.cell.turn)
+}
+
+// Turn is what runs whom the actor wakes while it handles its messages: for what it tells that are no actors. Often it is nil.
+func (x *Context) Turn() *Turn { return x.cell.turn }
 
 // Cause is the trace of the message being handled, to be kept with what is parked of it; zero if it is not traced.
 func (x *Context) Cause() trace.Context { return x.cause }

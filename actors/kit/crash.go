@@ -94,9 +94,9 @@ func (s *strategy) giveUp(c *cell, err *PanicError) {
 	case c.parent == nil:
 		s.system.onGiveUp(GaveUp{Actor: Ref{c}, Err: err})
 	case c.props.OnGiveUp != nil:
-		c.parent.send(c.props.OnGiveUp(Ref{c}, err), trace.Context{}, c)
+		c.parent.send(c.props.OnGiveUp(Ref{c}, err), trace.Context{}, c, nil)
 	default:
-		c.parent.send(GaveUp{Actor: Ref{c}, Err: err}, trace.Context{}, c)
+		c.parent.send(GaveUp{Actor: Ref{c}, Err: err}, trace.Context{}, c, nil)
 	}
 }
 

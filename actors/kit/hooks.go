@@ -87,7 +87,7 @@ func (x *Context) SendFor(m Message, to Ref, answer Message) {
 			break
 		}
 	}
-	to.cell.send(answer, cause, x.cell)
+	to.cell.send(answer, cause, x.cell, x.cell.turn)
 }
 
 // callEndBatch runs EndBatch, within a span if it serves traced messages.

@@ -24,7 +24,9 @@ type links = struct{}
 func (x *Context) Link(Message) {}
 
 // SendFor is Send in a build without tracing.
-func (x *Context) SendFor(_ Message, to Ref, answer Message) { to.cell.post(entry{msg: answer}) }
+func (x *Context) SendFor(_ Message, to Ref, answer Message) {
+	to.cell.post(entry{msg: answer}, x.cell.turn)
+}
 
 func (c *cell) callEndBatch(b BatchEnder) { b.EndBatch(c.ctx) }
 

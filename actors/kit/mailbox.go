@@ -13,7 +13,7 @@ var _ actor.Mailbox = (*cell)(nil)
 const sampleEvery = 8
 
 // send is what every message goes through.
-func (c *cell) send(m Message, cause trace.Context, sender *cell) {
+func (c *cell) send(m Message, cause trace.Context, sender *cell, t *Turn) {
 	e := entry{msg: m}
 	if c.traces(cause) {
 		e.mark = c.markFor(m, cause, sender)
@@ -21,10 +21,11 @@ func (c *cell) send(m Message, cause trace.Context, sender *cell) {
 	if s, ok := m.(Sized); ok {
 		c.bytes.Add(int64(s.MessageBytes()))
 	}
-	c.post(e)
+	c.post(e, t)
 }
 
-func (c *cell) post(e entry) {
+// post puts e into the mailbox. When that wakes the actor it is run by the turn, if it may be, else by its dispatcher.
+func (c *cell) post(e entry, t *Turn) {
 	c.mu.Lock()
 	if c.phase >= stopped {
 		c.mu.Unlock()
@@ -39,7 +40,11 @@ func (c *cell) post(e entry) {
 	wake := !c.scheduled && !c.suspended
 	c.scheduled = c.scheduled || wake
 	c.mu.Unlock()
-	if wake {
+	switch {
+	case !wake:
+	case t.takes(c, e.msg):
+		t.add(c)
+	default:
 		c.dispatcher.Schedule(c.process)
 	}
 }
@@ -47,7 +52,7 @@ func (c *cell) post(e entry) {
 // PostUserMessage is part of protoactor's Mailbox. Messages of the kit do not come this way.
 func (c *cell) PostUserMessage(m any) {
 	if msg, ok := m.(Message); ok {
-		c.post(entry{msg: msg})
+		c.post(entry{msg: msg}, nil)
 	}
 }
 

@@ -16,6 +16,9 @@ type Props struct {
 	// Dedicated gives the actor a goroutine of its own for life, for a disk lane whose Receive blocks: it stalls
 	// nobody else and costs no wake-up of a new goroutine. A Deterministic dispatcher runs it like the others.
 	Dedicated bool
+	// Brief tells of the message that wakes a Dedicated actor whether it is so little work that the goroutine of a Turn may
+	// do it, although it may block. Without it a Dedicated actor never leaves its own.
+	Brief func(Message) bool
 }
 
 // Restarts is a policy: after the n-th panic within the last Within, the actor is restarted after MinBackoff * 2^(n-1),

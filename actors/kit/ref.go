@@ -8,10 +8,10 @@ type Ref struct{ cell *cell }
 
 // Send puts m into the actor's mailbox and returns. If the actor has stopped, m is a dead letter: a Failable one is
 // failed before Send returns. Actors use Context.Send, which tells traces who caused the message.
-func (r Ref) Send(m Message) { r.cell.send(m, trace.Context{}, nil) }
+func (r Ref) Send(m Message) { r.cell.send(m, trace.Context{}, nil, nil) }
 
 // SendCaused is Send within a trace, for those who are no actors: a connection passes on its request's activity.
-func (r Ref) SendCaused(cause trace.Context, m Message) { r.cell.send(m, cause, nil) }
+func (r Ref) SendCaused(cause trace.Context, m Message) { r.cell.send(m, cause, nil, nil) }
 
 // Name is the path of names from the top of the tree, such as "replicas/3/orders-7".
 func (r Ref) Name() string {

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"math"
 	"runtime"
 	"runtime/debug"
 
@@ -24,8 +25,10 @@ var deliverBatch = &deliver{}
 
 // run empties the mailbox. It is the only function given to a dispatcher.
 func (c *cell) run() {
+	const always = math.MaxInt
+	c.turn = nil
 	for {
-		switch c.pass() {
+		switch c.pass(always) {
 		case idle:
 			return
 		case yielded:
@@ -40,8 +43,20 @@ func (c *cell) run() {
 	}
 }
 
-// pass works through orders and messages until there are none or the turn ends. It is where panics of behaviors end up.
-func (c *cell) pass() (o outcome) {
+// visit gives the actor one look into its mailbox on the goroutine of a turn, and tells whether more is to be done: it is
+// for the turn to see to that, since scheduled stays set.
+func (c *cell) visit(t *Turn) (more bool) {
+	c.turn = t
+	o := crashed
+	for o == crashed {
+		o = c.pass(1)
+	}
+	return o == yielded
+}
+
+// pass works through orders and messages until there are none, the turn ends or the mailbox was looked into so many times.
+// It is where panics of behaviors end up.
+func (c *cell) pass(looks int) (o outcome) {
 	defer func() {
 		if r := recover(); r != nil {
 			c.crash(r, debug.Stack())
@@ -63,6 +78,10 @@ func (c *cell) pass() (o outcome) {
 			turn -= c.next - before
 		case !c.swap():
 			return idle
+		default:
+			if looks--; looks < 0 {
+				return yielded
+			}
 		}
 	}
 	return yielded
@@ -80,6 +99,7 @@ func (c *cell) swap() bool {
 	}
 	if len(c.queue) == 0 || !c.deliverable() {
 		c.scheduled = false
+		c.turn = nil
 		c.shrink()
 		return false
 	}

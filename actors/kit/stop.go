@@ -43,7 +43,7 @@ func (c *cell) askToStop() {
 		c.PostSystemMessage(&actor.Stop{})
 		return
 	}
-	c.post(entry{msg: &stopMark{}})
+	c.post(entry{msg: &stopMark{}}, nil)
 }
 
 // watch makes w hear of the end of c, at once if that is past.
@@ -60,7 +60,7 @@ func (c *cell) watch(w watcher) {
 }
 
 func (w watcher) tell(c *cell) {
-	w.cell.post(entry{msg: &notice{Message: Terminated{Actor: Ref{c}}, age: w.age}})
+	w.cell.post(entry{msg: &notice{Message: Terminated{Actor: Ref{c}}, age: w.age}}, nil)
 }
 
 // stopDone gives a channel that is closed when c has stopped.
@@ -83,7 +83,7 @@ func (c *cell) finish() {
 	c.phase = stopped
 	left := append(c.batch[c.next:], c.queue...)
 	c.batch, c.queue, c.orders = nil, nil, nil
-	c.next = 0
+	c.next, c.turn = 0, nil
 	if c.restart != nil {
 		c.restart.Stop()
 	}

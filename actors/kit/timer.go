@@ -23,7 +23,7 @@ func (x *Context) After(d time.Duration, m Message) *Timer {
 	}
 	x.timers = t
 	c := x.cell
-	t.clock = c.system.clock.AfterFunc(d, func() { c.send(t, trace.Context{}, c) })
+	t.clock = c.system.clock.AfterFunc(d, func() { c.send(t, trace.Context{}, c, nil) })
 	return t
 }
 

@@ -20,6 +20,9 @@ const inFlightMax = 1024
 // conn is one connection: a reader and a writer goroutine that exchange messages with actors. Requests are worked on
 // concurrently, where their ordering keys allow; replies go out in request order.
 //
+// What the reader wakes it also does itself before it waits for more bytes: the actors (turn), then the replies that are there
+// (writer). A thread that sleeps is woken only for what comes later, from elsewhere.
+//
 // Invariants (docs/invariants.md, connections): the queue holds the requests that are not answered yet, in order of
 // arrival; what a request holds (credits, chunk, regions) is let go exactly once: by the writer when it took the request
 // up to answer it, by complete when the connection was gone by then, else by teardown.
@@ -32,6 +35,12 @@ type conn struct {
 	active  atomic.Int64 // of the last read or write, as Deps.age
 	// handling is the request that has its credits and is not yet its handler's alone; the reader's field.
 	handling *pending
+	turn     kit.Turn // the reader's
+	// turning tells that the reader will look at the head of the queue before it waits for anything.
+	turning atomic.Bool
+
+	writing sync.Mutex // held by who gives out replies: the writer, or the reader when it finds it free
+	writer  writer     // guarded by writing
 
 	mu       sync.Mutex
 	queue    []*pending
@@ -54,6 +63,8 @@ func newConn(d *Deps, nc net.Conn, client *api.Client) *conn {
 		name: fmt.Sprintf("listeners/%s/%d", client.Listener, client.Connection),
 	}
 	c.answered = sync.NewCond(&c.mu)
+	c.turn.Lender = c
+	c.writer = writer{conn: c, now: newNowWriter(nc)}
 	c.touch()
 	return c
 }
@@ -82,7 +93,7 @@ func (c *conn) complete(p *pending, set func()) {
 		c.letGo(p)
 		return
 	}
-	if first {
+	if first && !c.turning.Load() {
 		c.signal()
 	}
 }
@@ -125,6 +136,7 @@ func (c *conn) dropHandled() {
 // read is the reader goroutine: it cuts frames, decodes them and hands requests to their handlers.
 func (c *conn) read() {
 	err := c.readRequests()
+	c.endTurn()
 	if reason := closeReason(err); reason != "" {
 		c.deps.Log.Info("connection closed", "client", c.client.Host, "listener", c.client.Listener, "reason", reason)
 	}
@@ -156,7 +168,7 @@ func (c *conn) readRequests() error {
 	if err != nil {
 		return err
 	}
-	f := frames{src: src, limit: c.deps.RequestMax}
+	f := frames{src: src, limit: c.deps.RequestMax, waits: c.endTurn}
 	defer f.drop()
 	for {
 		ch, body, err := f.next()
@@ -206,6 +218,7 @@ func (c *conn) request(ch *chunk, b []byte, now time.Time) error {
 		p.waited = c.deps.Node.Clock.Now().Sub(p.received)
 	}
 	p.span.Admitted(p.received)
+	c.turning.Store(true)
 	c.deps.Node.Handle(req)
 	c.handling = nil
 	if p.handler.On == api.OnNodes && c.client.Peer != nil {
@@ -233,6 +246,7 @@ func (c *conn) acquireOf(from *kit.Credits, p *pending) error {
 	if from.TryAcquire(p.size) {
 		return nil
 	}
+	c.endTurn() // gives credits back, perhaps
 	p.stalled = true
 	return from.Acquire(c.deps.Context, p.size)
 }
@@ -243,6 +257,12 @@ func (c *conn) admit(p *pending) bool {
 	defer c.mu.Unlock()
 	for !c.closed && c.mustWait(p) {
 		p.stalled = true
+		if c.turning.Load() {
+			c.mu.Unlock()
+			c.endTurn()
+			c.mu.Lock()
+			continue
+		}
 		c.answered.Wait()
 	}
 	if c.closed {

@@ -183,10 +183,10 @@ type poll struct {
 	polls     atomic.Int32
 
 	mu   sync.Mutex
-	wake func()
+	wake kit.Errand
 }
 
-func (d *poll) Poll(last bool, wake func()) (*api.Payload, bool) {
+func (d *poll) Poll(_ *kit.Turn, last bool, wake kit.Errand) (*api.Payload, bool) {
 	d.mu.Lock()
 	d.wake = wake
 	d.mu.Unlock()
@@ -205,5 +205,5 @@ func (d *poll) finish() {
 	d.mu.Lock()
 	wake := d.wake
 	d.mu.Unlock()
-	wake()
+	wake.Elsewhere()
 }

@@ -53,7 +53,7 @@ func (c *conn) decode(p *pending, h *frame.RequestHeader, body []byte) (*api.Req
 	p.span = c.deps.Trace.Continue(c.causeOf(h), c.name, p.handler.Name)
 	p.request = *api.NewRequest(api.Arrival{
 		Handler: p.handler, Version: p.version, Unsupported: unknown, ClientID: clientID, Body: req,
-		Client: c.client, Received: p.received, Cause: p.span.Context(), Slot: p,
+		Client: c.client, Received: p.received, Cause: p.span.Context(), Slot: p, Turn: &c.turn,
 	})
 	return &p.request, nil
 }

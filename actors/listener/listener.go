@@ -177,6 +177,7 @@ func (c *conn) guard(name string, run func()) {
 		if v := recover(); v != nil {
 			c.deps.Log.Error("connection panicked", "goroutine", name, "client", c.client.Host, "panic", v, "stack", string(debug.Stack()))
 			if name == readerName {
+				c.turn.Leave()
 				c.dropHandled()
 			}
 			c.teardown()

@@ -34,7 +34,6 @@ type pending struct {
 	// Of a long poll that was laid aside (unordered.go): asleep until something has come for it, over when its time is up.
 	asleep, over bool
 	until        time.Time
-	awake        func()
 
 	// stalled tells that something stood in the way of the handler; waited is the time from the arrival until nothing did.
 	stalled bool

@@ -11,6 +11,12 @@ import (
 // readable waits for bytes without holding a buffer: those of ten thousand idle connections would be gigabytes.
 type readable struct {
 	raw syscall.RawConn
+	// try is tryRead: the runtime takes a function, which costs nothing a call when it is made once. The rest is what it is to
+	// do and has done.
+	try  func(fd uintptr) bool
+	into buffers
+	n    int
+	err  error
 }
 
 // newSource reads by system calls of its own, on the descriptor that the runtime polls.
@@ -19,33 +25,36 @@ func newSource(c net.Conn) (source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &readable{raw}, nil
+	r := &readable{raw: raw}
+	r.try = r.tryRead
+	return r, nil
 }
 
 // ReadInto takes a buffer only when the socket has bytes, and gives it back when it turns out to have none.
 func (r *readable) ReadInto(b buffers) (int, error) {
-	var n int
-	var err error
-	// The runtime calls this at once, and again whenever the socket has become readable.
-	waitErr := r.raw.Read(func(fd uintptr) bool {
-		for {
-			if n, err = syscall.Read(int(fd), b.room()); err != syscall.EINTR {
-				break
-			}
-		}
-		if err == syscall.EAGAIN {
-			b.spare()
-			return false
-		}
-		return true
-	})
+	r.into = b
+	err := r.raw.Read(r.try)
 	switch {
-	case waitErr != nil:
-		return 0, waitErr
 	case err != nil:
 		return 0, err
-	case n == 0:
+	case r.err != nil:
+		return 0, r.err
+	case r.n == 0:
 		return 0, io.EOF
 	}
-	return n, nil
+	return r.n, nil
+}
+
+// tryRead is called by the runtime at once, and again whenever the socket has become readable.
+func (r *readable) tryRead(fd uintptr) bool {
+	for {
+		if r.n, r.err = readNow(fd, r.into.room()); r.err != syscall.EINTR {
+			break
+		}
+	}
+	if r.err == syscall.EAGAIN {
+		r.into.spare()
+		return false
+	}
+	return true
 }

@@ -10,7 +10,8 @@ import (
 // frames cuts a connection's bytes into frames. It keeps no buffer while nothing is there to be read.
 type frames struct {
 	src   source
-	limit int // socket.request.max.bytes
+	limit int    // socket.request.max.bytes
+	waits func() // called before each read
 
 	chunk      *chunk
 	start, end int // of the bytes in chunk that are not cut yet
@@ -57,6 +58,9 @@ func (f *frames) next() (*chunk, []byte, error) {
 				}
 				return c, body, nil
 			}
+		}
+		if f.waits != nil {
+			f.waits()
 		}
 		if err := f.fill(); err != nil {
 			return nil, nil, err

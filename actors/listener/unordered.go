@@ -62,56 +62,51 @@ func (c *conn) firstReady() (*pending, time.Duration) {
 	return nil, pause
 }
 
-// await waits for something to do.
-func (w *writer) await(pause time.Duration) {
-	if pause == 0 {
-		<-w.conn.wake
-		return
-	}
-	if w.timer == nil {
-		w.timer = time.NewTimer(pause)
-	} else {
-		w.timer.Reset(pause)
-	}
-	select {
-	case <-w.conn.wake:
-	case <-w.timer.C:
-	}
-	w.timer.Stop()
-}
-
 // pollAside asks a long poll for its reply, and lays it aside when there is none yet.
-func (w *writer) pollAside(p *pending) bool {
+func (w *writer) pollAside(p *pending) verdict {
 	c := w.conn
 	at := c.deps.Node.Clock.Now()
 	if p.takenUp == 0 {
 		p.takeUp(at)
 		p.until = p.later.Deadline()
-		p.awake = func() { c.wakeUp(p) }
 	}
 	over := !at.Before(p.until) || c.isDraining()
 	c.mu.Lock()
 	p.asleep = true // before it is polled, which may wake it at once
 	c.mu.Unlock()
-	if payload, ok := p.later.Poll(over, p.awake); ok {
-		return w.payload(p, payload)
+	if payload, ok := p.later.Poll(w.turn, over, laidAside{p}); ok {
+		return w.polled(p, payload)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return false // the writer lets go of it
+		return ended // the writer lets go of it
 	}
 	p.over = over
 	c.answering, w.current = nil, nil
-	return true
+	return onward
 }
 
-// wakeUp has a long poll asked again.
-func (c *conn) wakeUp(p *pending) {
-	c.mu.Lock()
+// laidAside wakes a long poll that was laid aside.
+type laidAside struct{ *pending }
+
+// Here is part of kit.Errand.
+func (p laidAside) Here(t *kit.Turn) {
+	p.wakeUp()
+	p.conn.Here(t)
+}
+
+// Elsewhere is part of kit.Errand.
+func (p laidAside) Elsewhere() {
+	p.wakeUp()
+	p.conn.signal()
+}
+
+// wakeUp has the poll asked again.
+func (p *pending) wakeUp() {
+	p.conn.mu.Lock()
 	p.asleep = false
-	c.mu.Unlock()
-	c.signal()
+	p.conn.mu.Unlock()
 }
 
 // remove takes the answered request out of the queue, wherever it stands.

@@ -5,43 +5,12 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/kit"
 	"troupe/codec/frame"
 )
 
 // flushAt is how much encoded reply is gathered before it is written.
 const flushAt = 64 << 10
-
-// write is the writer goroutine: it gives out replies in request order, gathering those that are ready, and polls the
-// long poll whose turn it is.
-func (c *conn) write() {
-	w := writer{conn: c}
-	defer w.abandon()
-	for {
-		p, st, pause := c.first()
-		switch st {
-		case gone:
-			return
-		case now, aside:
-			w.current = p
-		case notYet:
-			if !w.flush() {
-				return
-			}
-			w.dropBuffer()
-			w.await(pause)
-			continue
-		}
-		if p.state == deferred {
-			if st == aside && !w.pollAside(p) || st == now && !w.poll(p) {
-				return
-			}
-			continue
-		}
-		if !w.answer(p) {
-			return
-		}
-	}
-}
 
 // turn is what the queue has for the writer.
 type turn uint8
@@ -103,12 +72,21 @@ func (c *conn) pop() bool {
 	return true
 }
 
-// writer gathers encoded replies.
+// writer gives out replies in request order, gathering those that are ready, and polls the long poll whose turn it is.
 type writer struct {
-	conn  *conn
+	conn *conn
+	// turn is that of whoever gives out replies. Only the writer goroutine is patient: others wait for nobody, and leave to it
+	// what the socket does not take at once (behind) and replies with file regions (held).
+	turn    *kit.Turn
+	patient bool
+	behind  bool
+	held    *api.Payload
+	over    bool // abandoned
+
+	now   *nowWriter // nil where no socket can be written to without waiting
 	out   *[]byte
 	sent  []*pending // encoded in out, not written yet
-	timer *time.Timer
+	alarm alarm
 	// gathering is when the first reply in out began to be made.
 	gathering time.Time
 	served    api.Served // the room of one
@@ -116,10 +94,70 @@ type writer struct {
 	current *pending
 }
 
+// verdict is how a step of the writer ended.
+type verdict uint8
+
+const (
+	onward  verdict = iota
+	resting         // until the writer is woken
+	ended           // the connection is over
+)
+
+// replies gives out what there is; false when the connection is over.
+func (w *writer) replies() bool {
+	v := w.resume()
+	for v == onward {
+		p, st, pause := w.conn.first()
+		switch {
+		case st == gone:
+			v = ended
+		case st == notYet:
+			v = w.rest(pause)
+		default:
+			w.current = p
+			switch {
+			case p.state != deferred:
+				v = w.answer(p)
+			case st == aside:
+				v = w.pollAside(p)
+			default:
+				v = w.poll(p)
+			}
+		}
+	}
+	return v != ended
+}
+
+// resume does what the reader had to leave.
+func (w *writer) resume() verdict {
+	switch {
+	case w.over:
+		return ended
+	case !w.behind && w.held == nil:
+		return onward
+	case !w.patient:
+		return resting
+	case w.behind:
+		if v := w.flush(); v != onward {
+			return v
+		}
+	}
+	if pl := w.held; pl != nil {
+		w.held = nil
+		return w.payload(w.current, pl)
+	}
+	return onward
+}
+
 // abandon lets go of what the writer holds when the connection is gone.
 func (w *writer) abandon() {
+	w.over = true
+	w.alarm.stop()
 	for _, p := range w.sent {
 		w.conn.letGo(p)
+	}
+	if w.held != nil {
+		w.held.Sent()
 	}
 	if p := w.current; p != nil {
 		if p.later != nil {
@@ -130,16 +168,16 @@ func (w *writer) abandon() {
 }
 
 // answer encodes the head's reply. The request leaves the queue once it is encoded, which is when its effects stand.
-func (w *writer) answer(p *pending) bool {
+func (w *writer) answer(p *pending) verdict {
 	c := w.conn
 	switch p.state {
 	case hangup:
-		if !w.flush() {
-			return false
+		if v := w.flush(); v != onward {
+			return v
 		}
 		c.deps.Log.Info("connection closed", "client", c.client.Host, "listener", c.client.Listener, "reason", p.reason)
 		c.teardown()
-		return false
+		return ended
 	case ready:
 		w.begin(p, w.moment())
 		at := len(*w.out)
@@ -147,13 +185,16 @@ func (w *writer) answer(p *pending) bool {
 		frame.End(*w.out, at, 0)
 	}
 	if !w.done(p) {
-		return false
+		return ended
 	}
-	return len(w.bytes()) < flushAt || w.flush()
+	if len(w.bytes()) >= flushAt {
+		return w.flush()
+	}
+	return onward
 }
 
 // poll asks a long poll for its reply; when there is none yet it waits for a wake or the deadline.
-func (w *writer) poll(p *pending) bool {
+func (w *writer) poll(p *pending) verdict {
 	c := w.conn
 	now := c.deps.Node.Clock.Now()
 	if p.takenUp == 0 {
@@ -164,20 +205,32 @@ func (w *writer) poll(p *pending) bool {
 	if c.isDraining() {
 		left = 0
 	}
-	payload, ok := p.later.Poll(left <= 0, c.signal)
-	if ok {
-		return w.payload(p, payload)
+	if payload, ok := p.later.Poll(w.turn, left <= 0, c); ok {
+		return w.polled(p, payload)
 	}
-	if !w.flush() {
-		return false
+	return w.rest(max(left, 0)) // at its deadline it waits for the disk alone
+}
+
+// polled answers a long poll. Files are sent by the writer goroutine, which may wait for the peer to take them.
+func (w *writer) polled(p *pending, pl *api.Payload) verdict {
+	if !w.patient && len(pl.Holes) > 0 {
+		w.held = pl
+		w.conn.signal()
+		return resting
+	}
+	return w.payload(p, pl)
+}
+
+// rest leaves the writer until it is woken, at the latest after a pause; 0 is never.
+func (w *writer) rest(pause time.Duration) verdict {
+	if v := w.flush(); v != onward {
+		return v
 	}
 	w.dropBuffer()
-	if left <= 0 { // at its deadline it waits for the disk alone
-		<-c.wake
-		return true
+	if pause > 0 {
+		w.alarm.set(w.conn.deps.Node.Clock.Now().Add(pause), pause, w.conn.signal)
 	}
-	w.await(left)
-	return true
+	return resting
 }
 
 func (c *conn) isDraining() bool {
@@ -187,7 +240,7 @@ func (c *conn) isDraining() bool {
 }
 
 // payload writes a reply with file regions in it.
-func (w *writer) payload(p *pending, pl *api.Payload) bool {
+func (w *writer) payload(p *pending, pl *api.Payload) verdict {
 	n := pl.Len()
 	w.conn.credits.Charge(n) // the regions are pinned until they are sent
 	defer w.conn.credits.Release(n)
@@ -201,12 +254,18 @@ func (w *writer) payload(p *pending, pl *api.Payload) bool {
 	for _, h := range pl.Holes {
 		*w.out = append(*w.out, pl.Bytes[from:h.At]...)
 		from = h.At
-		if !w.flush() || !w.region(h) {
-			return false
+		if v := w.flush(); v != onward {
+			return v
+		}
+		if !w.region(h) {
+			return ended
 		}
 	}
 	*w.out = append(*w.out, pl.Bytes[from:]...)
-	return w.done(p) && w.flush()
+	if !w.done(p) {
+		return ended
+	}
+	return w.flush()
 }
 
 // done takes the current request off the queue.
@@ -258,20 +317,16 @@ func (w *writer) bytes() []byte {
 }
 
 // flush writes what was gathered and lets go of what the answered requests held.
-func (w *writer) flush() bool {
+func (w *writer) flush() verdict {
 	c := w.conn
-	var err error
 	wrote := len(w.bytes()) > 0
 	if wrote {
-		_, err = c.net.Write(*w.out)
-		*w.out = (*w.out)[:0]
+		if v := w.push(); v != onward {
+			return v
+		}
 	}
 	if wrote || len(w.sent) > 0 {
 		w.finished(c.deps.Node.Clock.Now(), wrote)
-	}
-	if err != nil {
-		c.fail(err)
-		return false
 	}
 	c.mu.Lock()
 	c.unsent = false
@@ -279,9 +334,32 @@ func (w *writer) flush() bool {
 	c.mu.Unlock()
 	if over {
 		c.teardown()
-		return false
+		return ended
 	}
-	return true
+	return onward
+}
+
+// push writes out to the socket, all of it or, for the reader, what it takes.
+func (w *writer) push() verdict {
+	c := w.conn
+	n, err := 0, error(nil)
+	switch {
+	case w.patient:
+		n, err = c.net.Write(*w.out)
+	case w.now != nil:
+		n, err = w.now.write(*w.out)
+	}
+	if err != nil {
+		c.fail(err)
+		return ended
+	}
+	left := copy(*w.out, (*w.out)[n:])
+	*w.out = (*w.out)[:left]
+	if w.behind = left > 0; w.behind {
+		c.signal()
+		return resting
+	}
+	return onward
 }
 
 // finished ends the requests whose replies have left.

@@ -161,19 +161,19 @@ func (a *actor) EndBatch(ctx *kit.Context) {
 		a.publish()
 	}
 	a.answer(ctx.Now())
-	a.notify()
+	a.notify(ctx.Turn())
 	a.tellPosition(ctx)
 	a.armExpiry(ctx)
 	a.end(ctx)
 }
 
 // notify tells watchers at last.
-func (a *actor) notify() {
+func (a *actor) notify(t *kit.Turn) {
 	switch {
 	case a.moved:
-		a.kept.notify()
+		a.kept.notify(t)
 	case a.grown:
-		a.kept.notifyFollowers()
+		a.kept.notifyFollowers(t)
 	}
 	a.moved, a.grown = false, false
 }
@@ -207,7 +207,7 @@ func (a *actor) dismiss() {
 			log.Abandon()
 		}
 	}
-	a.kept.notify()
+	a.kept.notify(nil)
 }
 
 // publish makes the log's state visible to connections.

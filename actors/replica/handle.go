@@ -102,9 +102,12 @@ func NewHandle(tp model.TopicPartition, id model.TopicID, dir *disk.Dir, cfg *Co
 func (h *Handle) Send(m kit.Message) { h.SendCaused(trace.Context{}, m) }
 
 // SendCaused is Send within the trace of a request.
-func (h *Handle) SendCaused(cause trace.Context, m kit.Message) {
+func (h *Handle) SendCaused(cause trace.Context, m kit.Message) { h.SendOn(nil, cause, m) }
+
+// SendOn is SendCaused on a turn.
+func (h *Handle) SendOn(t *kit.Turn, cause trace.Context, m kit.Message) {
 	if ref := h.actor.Load(); ref != nil {
-		ref.SendCaused(cause, m)
+		t.Send(*ref, cause, m)
 		return
 	}
 	if f, ok := m.(kit.Failable); ok {

@@ -374,7 +374,7 @@ func (a *actor) end(ctx *kit.Context) {
 	a.failStalled(kerr.NotLeaderOrFollower)
 	a.answer(ctx.Now())
 	a.goOffline()
-	a.kept.notify()
+	a.kept.notify(ctx.Turn())
 	a.kept.ending = ending{}
 	if e.delete != nil {
 		e.delete.Done(a.removal())

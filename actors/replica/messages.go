@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"troupe/actors/kit"
 	"troupe/codec/batch"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
@@ -71,9 +72,10 @@ type Unwatch struct {
 }
 
 // Watcher is told that a partition changed: its high watermark or log start moved, its role or state changed, or it
-// went away. It runs on the replica's goroutine: it only signals. It must be comparable.
+// went away. It runs on the replica's goroutine: it only signals, or leaves to the turn, which may be nil, what it has to do.
+// It must be comparable.
 type Watcher interface {
-	Changed(key uint32)
+	Changed(t *kit.Turn, key uint32)
 }
 
 // BecomeLeader makes the replica lead at an epoch.
@@ -166,7 +168,7 @@ func (m *Append) Fail(error) {
 }
 
 // Fail wakes the watcher, which then finds the replica gone.
-func (m *Watch) Fail(error) { m.Watcher.Changed(m.Key) }
+func (m *Watch) Fail(error) { m.Watcher.Changed(nil, m.Key) }
 
 // Fail answers as for a leader that moved.
 func (m *DeleteRecords) Fail(error) { m.Done(model.NoOffset, kerr.NotLeaderOrFollower) }

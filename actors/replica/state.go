@@ -134,21 +134,21 @@ func (d *durable) count() {
 }
 
 // notify calls every watcher and drops those that wanted one call.
-func (d *durable) notify() { d.call(func(watch) bool { return true }) }
+func (d *durable) notify(t *kit.Turn) { d.call(t, func(watch) bool { return true }) }
 
 // notifyFollowers calls those that wait for the log's end to move. Where nobody follows it costs nothing.
-func (d *durable) notifyFollowers() {
+func (d *durable) notifyFollowers(t *kit.Turn) {
 	if d.ends > 0 {
-		d.call(func(w watch) bool { return w.toEnd })
+		d.call(t, func(w watch) bool { return w.toEnd })
 	}
 }
 
-func (d *durable) call(wanted func(watch) bool) {
+func (d *durable) call(t *kit.Turn, wanted func(watch) bool) {
 	kept := d.watches[:0]
 	for _, w := range d.watches {
 		called := wanted(w)
 		if called {
-			w.watcher.Changed(w.key)
+			w.watcher.Changed(t, w.key)
 		}
 		if !called || !w.once {
 			kept = append(kept, w)

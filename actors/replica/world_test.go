@@ -187,7 +187,7 @@ type watcher struct {
 	name string
 }
 
-func (x *watcher) Changed(key uint32) { x.w.note("%s: %d changed", x.name, key) }
+func (x *watcher) Changed(_ *kit.Turn, key uint32) { x.w.note("%s: %d changed", x.name, key) }
 
 type testLog struct{ t *testing.T }
 

@@ -191,7 +191,7 @@ func (s *session) poll(p *pending) bool {
 	left := p.later.Deadline().Sub(c.Now())
 	p.asleep = true
 	awake := func() { p.asleep = false; s.wake() }
-	payload, ok := p.later.Poll(left <= 0, awake)
+	payload, ok := p.later.Poll(nil, left <= 0, api.Wake(awake))
 	if !ok {
 		if left > 0 {
 			p.alarm = c.AfterFunc(left, awake)
