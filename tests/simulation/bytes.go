@@ -71,6 +71,10 @@ func (c *byteCheck) look(p *process, r *replica.Handle) {
 		if err != nil {
 			break
 		}
+		if err := one.CheckCRC(); err != nil && !c.world.checks.losses.forgiven[r.TP] {
+			c.world.fail("%s: the committed batch at offset %d of node %d, life %d, is damaged: %w", r.TP, one.BaseOffset(), p.host.id, p.life, err)
+			return
+		}
 		c.compare(p, r, known, one)
 		known.checked[p] = one.NextOffset()
 		b = rest
