@@ -25,6 +25,7 @@ type (
 	// answer is the reply to the fetch that was on its way.
 	answer struct {
 		incarnation uint32
+		call        *peer.Call
 		resp        *kmsg.FetchResponse
 		err         error
 	}
@@ -74,6 +75,9 @@ func (f *fetcher) Receive(ctx *kit.Context, m kit.Message) {
 		f.machine.unfollow(m.Handle)
 	case *replica.Progress:
 		f.machine.progress(m, ctx.Now())
+		if m.Loan != nil {
+			m.Loan.Return()
+		}
 		ctx.Link(m) // the next fetch tells the leader
 	case *answer:
 		if m.incarnation == ctx.Incarnation() {
@@ -113,23 +117,33 @@ func (f *fetcher) arm(ctx *kit.Context, now time.Time) {
 func (f *fetcher) fetch(ctx *kit.Context, req *kmsg.FetchRequest, now time.Time) {
 	req.ReplicaState.ID, req.ReplicaState.Epoch = int32(f.deps.Self), int64(f.deps.Epoch())
 	self, age := ctx.Self(), ctx.Incarnation()
-	f.deps.Peers.SendCaused(ctx.Cause(), f.leader, &peer.Call{
-		Link: peer.Broker, Body: req, Deadline: now.Add(f.deps.Limits.Timeout),
-		Done: func(resp kmsg.Response, err error) {
-			a := &answer{incarnation: age, err: err}
-			if err == nil {
-				a.resp = resp.(*kmsg.FetchResponse)
-			}
-			self.Send(a)
-		},
-	})
+	call := &peer.Call{Link: peer.Broker, Body: req, Deadline: now.Add(f.deps.Limits.Timeout)}
+	call.Done = func(resp kmsg.Response, err error) {
+		a := &answer{incarnation: age, call: call, err: err}
+		if err == nil {
+			a.resp = resp.(*kmsg.FetchResponse)
+		}
+		self.Send(a)
+	}
+	f.deps.Peers.SendCaused(ctx.Cause(), f.leader, call)
 }
 
-// answered hands out what came. The bytes lie in the reply's frame, which lives as long as somebody has a part of it.
+// answered hands out what came. The bytes lie in the reply's frame, which goes back when no replica has a part of it: when
+// each has written its own.
 func (f *fetcher) answered(ctx *kit.Context, m *answer) {
 	out := f.machine.answered(m.resp, m.err, ctx.Now())
+	lent := 0
+	for _, d := range out.fetched {
+		if len(d.Batches) > 0 {
+			lent++
+		}
+	}
+	loan := replica.NewLoan(lent, m.call.Recycle)
 	for _, d := range out.fetched {
 		d.Fetcher = ctx.Self()
+		if len(d.Batches) > 0 {
+			d.Loan = loan
+		}
 		d.Handle.SendCaused(d.cause, d.Fetched)
 	}
 	for _, p := range out.beyond {

@@ -19,6 +19,18 @@ type Call struct {
 	Done func(kmsg.Response, error)
 
 	ended atomic.Bool
+	// frame is that of the reply, for the transport that takes it back.
+	frame []byte
+	to    Recycler
+}
+
+// Recycle gives the memory of the reply back for replies to come: nothing that lies in its frame is read from then on. It may
+// be called once, after Done, from any goroutine; where it is not, the collector takes the memory.
+func (c *Call) Recycle() {
+	if c.to != nil {
+		c.to.Recycle(c.frame)
+		c.frame, c.to = nil, nil
+	}
 }
 
 // MessageKind is part of kit.Message.

@@ -72,8 +72,9 @@ func (e *ear) Closed(err error) { e.self.Send(&closed{e, err}) }
 
 func newNode(d Deps, id model.BrokerID, known *atomic.Pointer[Node], counts *[linkCount]counters) *node {
 	n := &node{deps: d, id: id, known: known}
+	recycler, _ := d.Transport.(Recycler)
 	for l := range n.wires {
-		n.wires[l] = &wire{link: Link(l), count: &counts[l], flying: make(map[int32]*flight)}
+		n.wires[l] = &wire{link: Link(l), count: &counts[l], recycler: recycler, flying: make(map[int32]*flight)}
 	}
 	return n
 }

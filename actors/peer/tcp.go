@@ -20,7 +20,12 @@ type TCP struct {
 	Log *slog.Logger
 	// FrameMax bounds a reply, in bytes.
 	FrameMax int
+
+	frames frames
 }
+
+// Recycle is part of Recycler.
+func (t *TCP) Recycle(frame []byte) { t.frames.give(frame) }
 
 const (
 	// readBuffer holds small replies, several a system call. Larger ones are read into their own frame.
@@ -128,7 +133,7 @@ func (c *tcpConn) read(nc net.Conn, e Events) error {
 		if err != nil {
 			return err
 		}
-		b := make([]byte, n)
+		b := c.transport.frames.take(n)
 		if _, err := io.ReadFull(in, b); err != nil {
 			return err
 		}

@@ -26,6 +26,8 @@ type wire struct {
 	address Address
 	machine machine
 	count   *counters
+	// recycler takes frames back; nil where the transport does not.
+	recycler Recycler
 
 	conn  Conn
 	ear   *ear // what conn tells; another one is of an earlier connection
@@ -111,6 +113,7 @@ func (w *wire) replied(ctx *kit.Context, b []byte) error {
 		w.fail(f, err)
 		return err
 	}
+	f.call.frame, f.call.to = b, w.recycler
 	f.call.end(resp, nil)
 	w.advance(ctx)
 	return nil

@@ -19,6 +19,7 @@ type following struct {
 	due     bool            // they, or fetcher, wait to hear of the log
 	fetcher kit.Ref         // zero before the first Fetched
 	failed  error           // why what was fetched is not in the log
+	loan    *Loan           // of what was fetched last, until the log stands still with it
 	// The leader's marks, which this log follows as far as it has come.
 	highWatermark, logStart model.Offset
 }
@@ -69,7 +70,7 @@ func (a *actor) fetched(ctx *kit.Context, m *Fetched) {
 	if f.order == nil || m.LeaderEpoch != f.order.LeaderEpoch || a.log == nil || a.cut != nil {
 		return
 	}
-	f.fetcher = m.Fetcher
+	f.fetcher, f.loan = m.Fetcher, m.Loan
 	do, at := m.judge(standing{a.log.LogStart(), a.log.StagedEnd(), a.log.EpochEnd})
 	switch do {
 	case askAgain:
@@ -229,6 +230,7 @@ func (a *actor) tellPosition(ctx *kit.Context) {
 		ctx.Send(a.deps.Fetchers, &Following{h, f.order.Leader, at})
 		return
 	}
-	ctx.Send(f.fetcher, &Progress{h, at, f.failed})
-	f.failed = nil
+	// Every job of the log has ended, so that no lane reads what was fetched.
+	ctx.Send(f.fetcher, &Progress{Handle: h, Position: at, Err: f.failed, Loan: f.loan})
+	f.failed, f.loan = nil, nil
 }

@@ -33,6 +33,7 @@ type Fetched struct {
 	LeaderEpoch model.LeaderEpoch // under which it was asked
 	Offset      model.Offset      // that was asked for
 	Batches     []byte
+	Loan        *Loan // of the memory of Batches; nil where the collector has it
 	// The leader's marks.
 	HighWatermark, LogStart model.Offset
 	// Diverging tells where the leader's log leaves this one.
@@ -42,6 +43,23 @@ type Fetched struct {
 	LogEnd     model.Offset
 	// Fetcher waits for a Progress, unless there were only marks.
 	Fetcher kit.Ref
+}
+
+// Loan is memory in which several replicas have what a leader sent. It belongs to the fetcher, which returns it for each of
+// them, and is used again when none has a part of it any more. A loan that is lost costs nothing but the memory's reuse.
+type Loan struct {
+	left int
+	back func()
+}
+
+// NewLoan lends memory to so many replicas.
+func NewLoan(replicas int, back func()) *Loan { return &Loan{replicas, back} }
+
+// Return says that one of them has no part of it any more.
+func (l *Loan) Return() {
+	if l.left--; l.left == 0 {
+		l.back()
+	}
 }
 
 // EpochEnd is the largest epoch of a leader that is not above one that was asked for, and the offset where it ends.
@@ -73,6 +91,8 @@ type Progress struct {
 	Handle *Handle
 	Position
 	Err error
+	// Loan is that of a Fetched which is written, or was not wanted; nil when what became of its bytes is not known.
+	Loan *Loan
 }
 
 // Alter is told to Deps.Alterations; the answer is an Altered for the handle.
