@@ -3,7 +3,10 @@ package broker
 import (
 	"path/filepath"
 
+	"troupe/actors/disk"
+	"troupe/internal/model"
 	"troupe/internal/vfs"
+	"troupe/partitionlog"
 	"troupe/partitionlog/checkpoint"
 )
 
@@ -12,10 +15,30 @@ import (
 // two machines share or that one has mounted twice, and take what this one wrote for its own.
 func (d *directory) compareEra(fsys vfs.FS) (err error) {
 	mark := filepath.Join(d.path, checkpoint.Era)
-	if d.kept, err = checkpoint.EraLasts(fsys, mark); err != nil || d.kept {
+	if d.kept, err = checkpoint.EraLasts(fsys, mark); err != nil {
 		return err
 	}
-	return checkpoint.RemoveEra(fsys, mark)
+	if !d.kept {
+		return checkpoint.RemoveEra(fsys, mark)
+	}
+	d.keptEpoch, _, err = checkpoint.ReadCleanShutdown(fsys, filepath.Join(d.path, checkpoint.KeptEpoch))
+	return err
+}
+
+// noteEpoch lets the next start, in the same era, tell the controller which life it follows on: one whose writes are all there.
+// A process that is killed before the lanes have come to it looks like one that lost something, which is safe.
+func (b *Broker) noteEpoch(epoch model.BrokerEpoch) {
+	for _, d := range b.directories {
+		file := filepath.Join(d.path, checkpoint.KeptEpoch)
+		b.dirOf(d.path).BulkLane(model.TopicPartition{}).Send(&disk.Task{
+			Name: "note broker epoch", Do: func() error { return checkpoint.WriteCleanShutdown(b.fs, file, epoch) },
+			Done: func(err error) {
+				if err != nil && !partitionlog.Passes(err) { // of a full disk the warden tells
+					b.log.Warn("a start after a kill will look to the controller like one after a power cut", "dir", d.path, "err", err)
+				}
+			},
+		})
+	}
 }
 
 // noteEras lets the next start take what this process writes for whole. It comes when every log has been opened, and with

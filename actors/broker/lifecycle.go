@@ -40,7 +40,8 @@ type lifecycle struct {
 	within     time.Duration // initial.broker.registration.timeout.ms
 	log        *slog.Logger
 	fatal      func(error)
-	serving    func() // called once, when the controller has unfenced this broker and its metadata says so
+	note       func(model.BrokerEpoch) // told of each epoch that this broker gets
+	serving    func()                  // called once, when the controller has unfenced this broker and its metadata says so
 
 	registered bool
 	enlisting  bool // the enlistment is under way or done
@@ -155,6 +156,7 @@ func (l *lifecycle) onRegistration(ctx *kit.Context, resp *kmsg.BrokerRegistrati
 	}
 	l.registered = true
 	l.state.value.Store(resp.BrokerEpoch)
+	l.note(model.BrokerEpoch(resp.BrokerEpoch))
 	l.enlist(ctx)
 	l.beat(ctx)
 }
@@ -279,15 +281,22 @@ func (b *Broker) enlistmentRequest(incarnation model.UUID) *kmsg.ControllerRegis
 	return req
 }
 
-// previousEpoch is the broker epoch of the last stop if that was clean in every directory: only then is nothing missing
-// that this broker acknowledged (KIP-966).
+// previousEpoch is the broker epoch of the last life if nothing is missing in any directory that this broker acknowledged in
+// it (KIP-966): because it stopped in order, or because it was killed under a kernel that runs on (docs/adr/0015).
 func (b *Broker) previousEpoch() model.BrokerEpoch {
 	epoch := checkpoint.NoBrokerEpoch
 	for i, d := range b.directories {
-		if !d.clean || i > 0 && d.cleanEpoch != epoch {
+		last := checkpoint.NoBrokerEpoch
+		switch {
+		case d.clean:
+			last = d.cleanEpoch
+		case d.kept:
+			last = d.keptEpoch
+		}
+		if i > 0 && last != epoch {
 			return checkpoint.NoBrokerEpoch
 		}
-		epoch = d.cleanEpoch
+		epoch = last
 	}
 	return epoch
 }

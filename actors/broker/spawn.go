@@ -132,7 +132,7 @@ func (b *Broker) spawnReplicas() {
 	b.spawnGroups()
 	md := metadata.Deps{
 		Coordinators: map[string]kit.Ref{api.OffsetsTopic: b.refs.groups},
-		Self:         b.cfg.NodeID, Source: b.source, Replicas: b.replicas, Shards: b.shards, Dirs: b.dirs, Log: b.log, Journal: b.journal,
+		Self:         b.cfg.NodeID, Incarnation: b.incarnation, Source: b.source, Replicas: b.replicas, Shards: b.shards, Dirs: b.dirs, Log: b.log, Journal: b.journal,
 		Peers: b.refs.peers, InterBroker: b.cfg.InterBroker, Controllers: b.cfg.Quorum.Listener, Found: found, Clean: clean, Settled: b.opening.settled, Opened: b.opening.opened,
 	}
 	b.refs.metadata = b.system.Spawn("metadata", metadata.New(md))
@@ -202,7 +202,7 @@ func (b *Broker) spawnLifecycle(serving func()) {
 		return &lifecycle{
 			state: b.lifecycle, request: registration, enlistment: b.enlistmentRequest(registration.IncarnationID), controller: b.refs.controller, source: b.source,
 			placement: &placement{dirs: b.dirs, replicas: b.replicas},
-			every:     b.cfg.Membership.Heartbeat, within: b.cfg.Membership.RegistrationTimeout, log: b.log, serving: serving, fatal: b.fail,
+			every:     b.cfg.Membership.Heartbeat, within: b.cfg.Membership.RegistrationTimeout, log: b.log, note: b.noteEpoch, serving: serving, fatal: b.fail,
 		}
 	}})
 	b.refs.producerIDs = b.system.Spawn("producer-ids", kit.Props{Kind: "producer-ids", New: func() kit.Behavior {

@@ -49,17 +49,19 @@ type Found struct {
 
 // Deps is what the metadata actor works with.
 type Deps struct {
-	Self     model.BrokerID
-	Source   *Source
-	Replicas *replica.Directory
-	Shards   []kit.Ref
-	Dirs     []*disk.Dir
+	Self model.BrokerID
+	// Incarnation is what this process registers as. What the image says of a former one is not for this one to do.
+	Incarnation model.UUID
+	Source      *Source
+	Replicas    *replica.Directory
+	Shards      []kit.Ref
+	Dirs        []*disk.Dir
 	// Peers is told of the other nodes, which are reached at their listeners of the names InterBroker and Controllers; zero for
 	// nobody.
 	Peers                    kit.Ref
 	InterBroker, Controllers string
-	Log         *slog.Logger
-	Journal     journal.Journal
+	Log                      *slog.Logger
+	Journal                  journal.Journal
 	// Coordinators are the hosts of the coordinators of internal topics, by topic.
 	Coordinators map[string]kit.Ref
 	// Found are the logs that were there at the start; what no image claims is set aside as stray.
@@ -75,6 +77,8 @@ type Deps struct {
 type progress struct {
 	ordered *image.Image // the last image whose orders were begun
 	settled bool
+	present bool // this process has been registered and unfenced
+	alone   bool // there is no other broker
 	claimed int
 	found   map[model.TopicPartition][]Found
 	waiting []*Apply // the first one is under way

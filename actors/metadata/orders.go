@@ -25,12 +25,16 @@ func (a *applier) order(ctx *kit.Context, m *Apply) {
 	}
 	a.inform(ctx, d)
 	a.introduce(ctx, d)
+	appears := a.appears(d.To)
 	for _, t := range d.Topics {
 		if t.After == nil {
 			a.drop(ctx, t.Before)
 			continue
 		}
 		a.topic(ctx, d.To, t)
+	}
+	if appears {
+		a.takeUp(ctx, d.To)
 	}
 	a.configure(ctx, d)
 	if m.Complete && !a.kept.settled {
@@ -57,8 +61,40 @@ func (a *applier) topic(ctx *kit.Context, i *image.Image, t image.TopicDelta) {
 		default:
 			a.host(ctx, tp, t.After.ID, p, at, cfg)
 		}
-		a.coordinate(ctx, tp, t.After.ID, p.Leader == a.deps.Self, p.LeaderEpoch)
+		a.coordinate(ctx, tp, t.After.ID, a.leads(p), p.LeaderEpoch)
 	}
+}
+
+// appears goes by whether this process is a broker that may lead, and tells whether it has just become one. Until then it leads
+// nothing, even what the image says: that is of the process before this one, whose log may have been longer. To lead on in its
+// epoch would be to write other records at offsets that its followers have, and they would be taken for equal. A broker that
+// is alone has nobody to disagree with.
+func (a *applier) appears(i *image.Image) bool {
+	a.kept.alone = i.BrokerCount() <= 1
+	b, ok := i.Broker(a.deps.Self)
+	if a.kept.present || !ok || b.IncarnationID != a.deps.Incarnation || b.Fenced {
+		return false
+	}
+	a.kept.present = true
+	return !a.kept.alone // else it leads already
+}
+
+// takeUp gives the orders to lead that were held back.
+func (a *applier) takeUp(ctx *kit.Context, i *image.Image) {
+	for t := range i.Topics("") {
+		for n, p := range t.Partitions {
+			tp := model.TopicPartition{Topic: t.Name, Partition: int32(n)}
+			if h := a.deps.Replicas.Get(tp); a.leads(p) && h != nil && h.TopicID == t.ID {
+				a.pass(ctx, h, a.role(p))
+				a.coordinate(ctx, tp, t.ID, true, p.LeaderEpoch)
+			}
+		}
+	}
+}
+
+// leads tells whether a partition is this process's to lead.
+func (a *applier) leads(p *image.Partition) bool {
+	return p.Leader == a.deps.Self && (a.kept.present || a.kept.alone)
 }
 
 // pass sends an order through the shard, which keeps it for a replica that is not running yet.
@@ -68,10 +104,10 @@ func (a *applier) pass(ctx *kit.Context, h *replica.Handle, m kit.Message) {
 
 // role is the order for a replica that this broker has.
 func (a *applier) role(p *image.Partition) kit.Message {
-	switch p.Leader {
-	case a.deps.Self:
+	switch {
+	case a.leads(p):
 		return &replica.BecomeLeader{LeaderEpoch: p.LeaderEpoch, PartitionEpoch: p.Epoch, ISR: p.ISR, Replicas: p.Replicas}
-	case model.NoBroker:
+	case p.Leader == model.NoBroker || p.Leader == a.deps.Self:
 		return &replica.Resign{}
 	}
 	return &replica.BecomeFollower{Leader: p.Leader, LeaderEpoch: p.LeaderEpoch, PartitionEpoch: p.Epoch, ISR: p.ISR, Replicas: p.Replicas}
