@@ -67,7 +67,7 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 		return err
 	}
 	defer client.Close()
-	moves, err := o.plan(ctx, client)
+	moves, astray, err := o.plan(ctx, client)
 	switch {
 	case ctx.Err() != nil:
 		return option.Silent()
@@ -76,14 +76,14 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 	case option.JSON(fs) && !fs.Changed("execute"):
 		return option.WriteJSON(s, documentOf(moves))
 	}
-	if err := tell(s, moves); err != nil || len(moves) == 0 {
+	if err := tell(s, moves, astray); err != nil || len(moves)+len(astray) == 0 {
 		return err
 	}
 	if !fs.Changed("execute") {
 		fmt.Fprintln(s.Out, "Nothing was changed; to do it, add --execute.")
 		return nil
 	}
-	return (&execution{client: client, streams: s, orders: o, moves: moves}).run(ctx)
+	return (&execution{client: client, streams: s, orders: o, moves: moves, astray: astray}).run(ctx)
 }
 
 func (c *command) orders() (*orders, error) {
@@ -124,25 +124,26 @@ func (c *command) orders() (*orders, error) {
 const usualFactor = 3
 
 // plan reads the cluster and decides. A broker that is fenced is not told of and so counts as gone; that is refused, since
-// it may be back in a minute.
-func (o *orders) plan(ctx context.Context, client *connection.Client) ([]rebalance.Move, error) {
+// it may be back in a minute. Astray are the partitions that stay where they are and are led by another than their first
+// replica: an election brings them home.
+func (o *orders) plan(ctx context.Context, client *connection.Client) (moves []rebalance.Move, astray []model.TopicPartition, err error) {
 	ongoing, err := assignment.Ongoing(ctx, client)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(ongoing) > 0 {
-		return nil, fmt.Errorf("%d reassignments are under way; wait for them (reassign-partitions --list) or cancel them first", len(ongoing))
+		return nil, nil, fmt.Errorf("%d reassignments are under way; wait for them (reassign-partitions --list) or cancel them first", len(ongoing))
 	}
 	found, err := assignment.Read(ctx, client, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var brokers []rebalance.Broker
 	for _, b := range found.Brokers {
 		brokers = append(brokers, rebalance.Broker{ID: model.BrokerID(b.ID), Rack: b.Rack, Draining: slices.Contains(o.drain, b.ID)})
 	}
 	if away := o.away(found); len(away) > 0 {
-		return nil, fmt.Errorf("the brokers %v hold replicas and do not serve; start them, or name those that are gone for ever in --drain", away)
+		return nil, nil, fmt.Errorf("the brokers %v hold replicas and do not serve; start them, or name those that are gone for ever in --drain", away)
 	}
 	left := len(slices.DeleteFunc(slices.Clone(brokers), func(b rebalance.Broker) bool { return b.Draining }))
 	var partitions []rebalance.Partition
@@ -160,8 +161,15 @@ func (o *orders) plan(ctx context.Context, client *connection.Client) ([]rebalan
 			}
 		}
 		partitions = append(partitions, one)
+		if p.Leader >= 0 && p.Leader != p.Replicas[0] {
+			astray = append(astray, p.TopicPartition)
+		}
 	}
-	return rebalance.Plan(brokers, partitions)
+	moves, err = rebalance.Plan(brokers, partitions)
+	astray = slices.DeleteFunc(astray, func(tp model.TopicPartition) bool {
+		return slices.ContainsFunc(moves, func(m rebalance.Move) bool { return m.TopicPartition == tp })
+	})
+	return moves, astray, err
 }
 
 // away lists brokers that hold replicas, do not serve, and are not said to be drained.

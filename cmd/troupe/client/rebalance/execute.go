@@ -19,6 +19,7 @@ import (
 	"troupe/cmd/troupe/client/kafkatext"
 	"troupe/cmd/troupe/client/option"
 	"troupe/cmd/troupe/client/progress"
+	"troupe/internal/model"
 )
 
 // askEvery is how often the cluster is asked how far the moves are.
@@ -30,12 +31,13 @@ type execution struct {
 	streams option.Streams
 	orders  *orders
 	moves   []rebalance.Move
+	astray  []model.TopicPartition
 }
 
 // run takes the throttle back however it ends. Moves that are under way at an interrupt go on without it.
 func (e *execution) run(ctx context.Context) (err error) {
 	began := time.Now()
-	if e.orders.throttle >= 0 {
+	if e.orders.throttle >= 0 && len(e.moves) > 0 {
 		if err := e.limit(ctx); err != nil {
 			return e.stopped(ctx, err)
 		}
@@ -53,7 +55,7 @@ func (e *execution) run(ctx context.Context) (err error) {
 	if err := e.elect(ctx); err != nil {
 		return e.stopped(ctx, err)
 	}
-	_, err = fmt.Fprintf(e.streams.Out, "%d partitions changed in %s.\n", len(e.moves), time.Since(began).Round(time.Millisecond))
+	_, err = fmt.Fprintf(e.streams.Out, "%d partitions changed in %s.\n", len(e.moves)+len(e.astray), time.Since(began).Round(time.Millisecond))
 	return err
 }
 
@@ -103,14 +105,19 @@ func (e *execution) elect(ctx context.Context) error {
 	req := kmsg.NewPtrElectLeadersRequest()
 	req.TimeoutMillis = int32(e.client.Timeout.Milliseconds())
 	req.Topics = []kmsg.ElectLeadersRequestTopic{}
+	all := slices.Clone(e.astray)
 	for _, m := range e.moves {
-		if last := len(req.Topics) - 1; last < 0 || req.Topics[last].Topic != m.Topic {
+		all = append(all, m.TopicPartition)
+	}
+	slices.SortFunc(all, assignment.Compare)
+	for _, tp := range all {
+		if last := len(req.Topics) - 1; last < 0 || req.Topics[last].Topic != tp.Topic {
 			topic := kmsg.NewElectLeadersRequestTopic()
-			topic.Topic = m.Topic
+			topic.Topic = tp.Topic
 			req.Topics = append(req.Topics, topic)
 		}
 		last := &req.Topics[len(req.Topics)-1]
-		last.Partitions = append(last.Partitions, m.Partition)
+		last.Partitions = append(last.Partitions, tp.Partition)
 	}
 	resp, err := connection.Ask(ctx, e.client, "electLeaders", req.RequestWith)
 	if err == nil {

@@ -16,11 +16,11 @@ func TestAPlanSaysWhatIsCopiedAndWhatOnlyChangesItsLeader(t *testing.T) {
 		{TopicPartition: model.TopicPartition{Topic: "a", Partition: 0}, From: []model.BrokerID{1, 2}, To: []model.BrokerID{3, 2}},
 		{TopicPartition: model.TopicPartition{Topic: "a", Partition: 1}, From: []model.BrokerID{1, 2}, To: []model.BrokerID{2, 1}},
 		{TopicPartition: model.TopicPartition{Topic: "b", Partition: 0}, From: []model.BrokerID{1}, To: []model.BrokerID{1, 2, 3}},
-	}); err != nil {
+	}, []model.TopicPartition{{Topic: "c"}}); err != nil {
 		t.Fatal(err)
 	}
 	want := "a-0\t[1 2] -> [3 2]\tcopied to [3]\na-1\t[1 2] -> [2 1]\tleader\nb-0\t[1] -> [1 2 3]\tcopied to [2 3]\n" +
-		"3 partitions change, 3 replicas are copied.\n"
+		"partitions led by another than their first replica, which return to it: 1\n3 partitions change, 3 replicas are copied.\n"
 	if out.String() != want {
 		t.Errorf("told\n%s\nwant\n%s", out.String(), want)
 	}

@@ -30,7 +30,7 @@ func documentOf(moves []rebalance.Move) document {
 }
 
 // tell prints a line a move and what they come to.
-func tell(s option.Streams, moves []rebalance.Move) error {
+func tell(s option.Streams, moves []rebalance.Move, astray []model.TopicPartition) error {
 	copies := 0
 	for _, m := range moves {
 		what := "leader"
@@ -44,8 +44,11 @@ func tell(s option.Streams, moves []rebalance.Move) error {
 			return err
 		}
 	}
+	if len(astray) > 0 {
+		fmt.Fprintf(s.Out, "partitions led by another than their first replica, which return to it: %d\n", len(astray))
+	}
 	if len(moves) == 0 {
-		fmt.Fprintln(s.Out, "The cluster is balanced: nothing moves.")
+		fmt.Fprintln(s.Out, "Replicas are balanced: none moves.")
 		return nil
 	}
 	_, err := fmt.Fprintf(s.Out, "%d partitions change, %d replicas are copied.\n", len(moves), copies)
