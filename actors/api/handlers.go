@@ -47,6 +47,8 @@ var handlers = []*Handler{
 	assignReplicasToDirs,
 	listConfigResources,
 	describeTopicPartitions,
+	addRaftVoter,
+	removeRaftVoter,
 	hello,
 	raft,
 	forwarded,

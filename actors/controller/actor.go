@@ -83,6 +83,7 @@ type term struct {
 	leaving      []*HandOver
 	beats        int // of the controller's own clock, see remind
 	copies       copies
+	revision     *revision
 	writing      *round
 	waiting      []*quorum.Append
 	complete     bool // everything that was committed before this start is applied
@@ -195,5 +196,6 @@ func (a *Actor) tick(ctx *kit.Context) {
 	}
 	a.remind()
 	a.wakeFetches(ctx)
+	a.considerJoining(ctx)
 	a.considerCheckpoint(ctx)
 }

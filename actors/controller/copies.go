@@ -1,12 +1,14 @@
 package controller
 
 import (
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/actors/kit"
 	"troupe/cluster/quorum"
+	"troupe/codec/batch"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
 )
@@ -106,11 +108,18 @@ func (a *Actor) describedPartition(ctx *kit.Context) kmsg.DescribeQuorumResponse
 		p.CurrentVoters = append(p.CurrentVoters, r.described())
 	}
 	for _, r := range a.copies.list {
-		if r.observes {
+		if r.observes && now.Sub(r.fetched) < observerFor && !a.isVoter(r.key) {
 			p.Observers = append(p.Observers, r.described())
 		}
 	}
 	return p
+}
+
+// observerFor is how long an observer is remembered that fetches no more, as long as Kafka does.
+const observerFor = 5 * time.Minute
+
+func (a *Actor) isVoter(k quorum.VoterKey) bool {
+	return slices.ContainsFunc(a.raft.Voters(), func(v batch.Voter) bool { return v.ID == k.ID && v.DirectoryID == k.Directory })
 }
 
 // described gives times in milliseconds, -1 where there is none.

@@ -29,11 +29,11 @@ func Forwarded(r *private.ForwardRequest, latest func() *image.Image, reply func
 
 // handles tells whether a request is the controller's or the quorum's.
 func handles(body kmsg.Request) bool {
-	if _, ok := body.(*kmsg.DescribeQuorumRequest); ok || between(body) {
+	if between(body) {
 		return true
 	}
 	switch body.(type) {
-	case *kmsg.CreateTopicsRequest, *kmsg.DeleteTopicsRequest, *kmsg.CreatePartitionsRequest, *kmsg.AlterConfigsRequest,
+	case *kmsg.DescribeQuorumRequest, *kmsg.AddRaftVoterRequest, *kmsg.RemoveRaftVoterRequest, *kmsg.CreateTopicsRequest, *kmsg.DeleteTopicsRequest, *kmsg.CreatePartitionsRequest, *kmsg.AlterConfigsRequest,
 		*kmsg.IncrementalAlterConfigsRequest, *kmsg.UpdateFeaturesRequest, *kmsg.UnregisterBrokerRequest, *kmsg.ElectLeadersRequest,
 		*kmsg.AlterPartitionAssignmentsRequest, *kmsg.ListPartitionReassignmentsRequest:
 		return true

@@ -27,7 +27,9 @@ type observer struct {
 	turn    int // whom to ask next for the leader
 	// bare tells that the log has neither records nor the checkpoint that one begins with, which names the first voters.
 	bare bool
-	ends model.LeaderEpoch // of the last record, or of the checkpoint
+	// asking tells that a request for a vote is under way.
+	asking bool
+	ends   model.LeaderEpoch // of the last record, or of the checkpoint
 }
 
 // fetched is the answer to a fetch.
@@ -60,7 +62,7 @@ const observeWait, observeRest = 500 * time.Millisecond, 50 * time.Millisecond
 
 // observe begins to follow the log.
 func (a *Actor) observe(ctx *kit.Context, m *loaded) {
-	a.observer = &observer{reader: m.reader, pending: m.entries, leader: model.NoBroker, epoch: model.NoLeaderEpoch, bare: m.bare, ends: a.applied.Epoch}
+	a.observer = &observer{reader: m.reader, pending: m.entries, leader: model.NoBroker, epoch: model.NoLeaderEpoch, bare: m.bare, ends: max(a.applied.Epoch, 0)}
 	if n := len(m.entries); n > 0 {
 		a.observer.ends = m.entries[n-1].Epoch
 	}

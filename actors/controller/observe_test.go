@@ -46,3 +46,40 @@ func TestABrokerThatDoesNotVoteFollowsTheQuorumFromLeaderToLeader(t *testing.T) 
 		}
 	}
 }
+
+func TestAWipedDiskComesBackAsANewVoterAndTheOldOneIsRemoved(t *testing.T) {
+	for seed := range uint64(5) {
+		w := newDynamicWorld(t, seed, 3)
+		lead := w.elected(2 * time.Second)
+		for _, n := range w.nodes {
+			w.register(n)
+		}
+		if code := w.created(lead.create("kept"), time.Second); code != 0 {
+			t.Fatalf("code %d", code)
+		}
+		wiped := w.nodes[int(seed)%3]
+		wiped.kill(true)
+		wiped.fs.Wipe()
+		wiped.disks, wiped.joined = 1, true
+		wiped.start()
+		w.until("the wiped node votes", 10*time.Second, func() bool { return wiped.board.Status().Votes })
+		lead = w.elected(2 * time.Second)
+		w.same()
+		if s := lead.board.Status(); s.Voters != 3 {
+			t.Errorf("%d voters, want 3", s.Voters)
+		}
+		// It counts now: with another one dead, nothing is committed without it.
+		for _, n := range w.nodes {
+			if n != wiped {
+				n.kill(true)
+				break
+			}
+		}
+		lead = w.elected(3 * time.Second)
+		w.same()
+		wiped.kill(true)
+		wiped.start()
+		w.elected(3 * time.Second)
+		w.same()
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"troupe/cluster/image"
 	"troupe/cluster/quorum"
 	"troupe/codec/batch"
+	"troupe/codec/kerr"
 	"troupe/internal/model"
 )
 
@@ -57,6 +58,10 @@ func (a *Actor) led(ctx *kit.Context, l quorum.Leadership) {
 		if a.machine.Leading() {
 			a.answer(ctx, a.machine.Resign())
 		}
+		if v := a.revision; v != nil {
+			a.revision = nil
+			v.request.Fail(kerr.NotController)
+		}
 	}
 	if l.Leader != quorum.NoVoter {
 		a.standing = nil
@@ -104,6 +109,7 @@ func (a *Actor) apply(ctx *kit.Context, entries []quorum.Entry) {
 				led = e.Epoch
 			case batch.Voters:
 				revised = true
+				a.revised(e.Offset)
 			}
 		}
 	}

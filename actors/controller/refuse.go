@@ -9,6 +9,10 @@ import (
 
 // refuse answers a request with one code for all that it asks, the quorum's own requests too.
 func refuse(body kmsg.Request, code kerr.Code) kmsg.Response {
+	switch body.(type) {
+	case *kmsg.AddRaftVoterRequest, *kmsg.RemoveRaftVoterRequest:
+		return votersReply(body, code)
+	}
 	req, ok := body.(*kmsg.DescribeQuorumRequest)
 	if !ok {
 		return controller.Refuse(body, code)

@@ -68,6 +68,10 @@ func (a *Actor) own(ctx *kit.Context, r *Request) bool {
 	switch body := r.Body.(type) {
 	case *kmsg.DescribeQuorumRequest:
 		r.Reply(a.describe(ctx, body))
+	case *kmsg.AddRaftVoterRequest:
+		a.addVoter(ctx, r, body)
+	case *kmsg.RemoveRaftVoterRequest:
+		a.removeVoter(r, body)
 	default:
 		return false
 	}

@@ -139,6 +139,10 @@ func (a *Actor) end(err error) {
 		m.Done()
 	}
 	a.leaving = nil
+	if v := a.revision; v != nil {
+		v.request.Fail(err)
+	}
+	a.revision = nil
 	if a.ticker != nil {
 		a.ticker.stop()
 	}

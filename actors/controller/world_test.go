@@ -61,12 +61,39 @@ type node struct {
 	known  []peer.Node
 	// observes tells that the node is no controller; joined that its directory is newer than the cluster.
 	observes, joined bool
+	disks            int // that were wiped
 }
 
 // latency is what a request takes from one node to another; refusedAfter how long the others need to notice a dead process.
 const latency, refusedAfter = time.Millisecond, 3 * time.Millisecond
 
+// newWorld has voters that are named by the configuration (kraft.version 0); dynamic ones may change.
 func newWorld(t *testing.T, seed uint64, voters int, tune ...func(*configs.Broker)) *world {
+	t.Helper()
+	w := emptyWorld(t, seed, voters, tune...)
+	w.start()
+	return w
+}
+
+func newDynamicWorld(t *testing.T, seed uint64, voters int, tune ...func(*configs.Broker)) *world {
+	t.Helper()
+	w := emptyWorld(t, seed, voters, tune...)
+	for _, v := range w.voters {
+		w.first = append(w.first, batch.Voter{ID: v.ID, DirectoryID: model.DirectoryID{15: byte(v.ID)}, MostKRaftVersion: 1})
+	}
+	w.seeds = w.first
+	w.start()
+	return w
+}
+
+func (w *world) start() {
+	w.t.Helper()
+	for _, v := range w.voters {
+		w.add(v.ID).start()
+	}
+}
+
+func emptyWorld(t *testing.T, seed uint64, voters int, tune ...func(*configs.Broker)) *world {
 	t.Helper()
 	w := &world{
 		t: t, clock: clock.NewManual(time.Unix(1_700_000_000, 0)), seed: seed, random: rand.New(rand.NewPCG(seed, 1)),
@@ -74,9 +101,6 @@ func newWorld(t *testing.T, seed uint64, voters int, tune ...func(*configs.Broke
 	}
 	for i := range voters {
 		w.voters = append(w.voters, configs.Voter{ID: model.BrokerID(i + 1), Endpoint: configs.Endpoint{Host: "h", Port: uint16(i + 1)}})
-	}
-	for _, v := range w.voters {
-		w.add(v.ID).start()
 	}
 	return w
 }
@@ -131,7 +155,10 @@ func (n *node) start() {
 	silent := slog.New(slog.DiscardHandler)
 	cfg := &configs.Broker{NodeID: n.id}
 	cfg.Roles.Broker, cfg.Roles.Controller = true, !n.observes
-	cfg.Quorum.Voters = n.w.voters
+	if n.w.first == nil {
+		cfg.Quorum.Voters = n.w.voters
+	}
+	cfg.Quorum.AutoJoin = true
 	cfg.Quorum.ElectionTimeout, cfg.Quorum.RequestTimeout = 200*time.Millisecond, 2*time.Second
 	cfg.Quorum.SnapshotMaxBytes, cfg.Quorum.FetchMaxBytes = 256, 1<<20
 	cfg.Metadata.SegmentBytes, cfg.Metadata.SnapshotBytes = 1<<30, 1<<30
@@ -145,7 +172,7 @@ func (n *node) start() {
 	}
 	other := n.system.Spawn("others", kit.Props{Kind: "test", New: func() kit.Behavior { return quiet{n} }})
 	env := partitionlog.NewEnv(n.fs, vfs.NewDescriptors(1000))
-	n.dir = disk.Open(n.system, env, "/data", model.DirectoryID{15: byte(n.id)}, disk.Lanes{}, other)
+	n.dir = disk.Open(n.system, env, "/data", model.DirectoryID{14: byte(n.disks), 15: byte(n.id)}, disk.Lanes{}, other)
 	n.source = metadata.NewSource("cluster", configs.Layers{Static: map[string]string{}}, cfg)
 	applier := n.system.Spawn("applier", metadata.New(metadata.Deps{
 		Self: n.id, Source: n.source, Replicas: replica.NewDirectory(), Shards: []kit.Ref{other}, Dirs: []*disk.Dir{n.dir},
