@@ -23,7 +23,7 @@ func (d *Directory) Send(cause trace.Context, partition int32, r *Request) {
 	d.SendOn(nil, cause, partition, r)
 }
 
-// SendOn is Send on a turn.
+// SendOn lends the sender's turn, if there is one, to a coordinator that sleeps.
 func (d *Directory) SendOn(t *kit.Turn, cause trace.Context, partition int32, r *Request) {
 	d.mu.RLock()
 	ref := d.refs[partition]
