@@ -2,25 +2,16 @@ package controller
 
 import (
 	"slices"
-	"sync/atomic"
-	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/actors/kit"
 	"troupe/actors/peer"
 	"troupe/cluster/quorum"
 	"troupe/codec/batch"
 	"troupe/codec/private"
-	"troupe/internal/clock"
 	"troupe/internal/model"
-
-	"github.com/twmb/franz-go/pkg/kmsg"
 )
-
-// electionTicks is how many ticks controller.quorum.election.timeout.ms has; a leader shows itself at each of them.
-const electionTicks = 10
-
-// tick is raft's time going on.
-type tick struct{ of *ticker }
 
 // lost says that messages to a voter did not arrive.
 type lost struct {
@@ -28,37 +19,7 @@ type lost struct {
 	to   quorum.VoterKey
 }
 
-// standDue ends a pause before a candidacy.
-type standDue struct{ of *standing }
-
-func (*tick) MessageKind() string     { return "controller.tick" }
-func (*lost) MessageKind() string     { return "controller.lost" }
-func (*standDue) MessageKind() string { return "controller.stand" }
-
-// ticker moves raft's time by the clock, on goroutines of its own: an actor that is held up must not find that its leader
-// was silent meanwhile. So there is one tick in its mailbox at the most; the others are not made up for.
-type ticker struct {
-	clock   clock.Clock
-	every   time.Duration
-	actor   kit.Ref
-	waiting atomic.Bool
-	stopped atomic.Bool
-}
-
-func (t *ticker) fire() {
-	if t.stopped.Load() {
-		return
-	}
-	if t.waiting.CompareAndSwap(false, true) {
-		t.actor.Send(&tick{t})
-	}
-	t.clock.AfterFunc(t.every, t.fire)
-}
-
-func (t *ticker) stop() { t.stopped.Store(true) }
-
-// pace is the length of a tick.
-func (a *Actor) pace() time.Duration { return a.deps.Config.Quorum.ElectionTimeout / electionTicks }
+func (*lost) MessageKind() string { return "controller.lost" }
 
 // watchLinks asks to be told of the links to other nodes, in each incarnation.
 func (a *Actor) watchLinks(ctx *kit.Context) {
@@ -112,13 +73,6 @@ func (a *Actor) addressOf(v batch.Voter) peer.Address {
 		}
 	}
 	return peer.Address{}
-}
-
-func (a *Actor) ticked(m *tick) {
-	m.of.waiting.Store(false)
-	if m.of == a.ticker && a.raft != nil {
-		a.raft.Tick()
-	}
 }
 
 // receive takes another voter's messages. What cannot be read is logged and dropped: raft sends again what matters.
@@ -214,86 +168,4 @@ func (a *Actor) fenceAbsent(ctx *kit.Context) {
 	for _, id := range a.absent.ids {
 		a.effects(ctx, a.machine.Fence(id))
 	}
-}
-
-// standing is a voter's attempt at following a leader whose process has ended, without waiting for the election timeout.
-// The survivors take turns by their rank, so that two of them do not split the votes.
-type standing struct {
-	left  int
-	every time.Duration
-}
-
-// attempts is how many candidacies are tried before the election timeout decides as ever: one that comes before the
-// others have noticed is refused by them, since they still hear their leader.
-const attempts = 3
-
-// prepareToStand lets the first in rank stand after half a tick, in which the others notice too, and the next ones two
-// ticks later each.
-func (a *Actor) prepareToStand(ctx *kit.Context, gone model.BrokerID) {
-	rank, survivors := 0, 0
-	for _, v := range a.raft.Voters() {
-		if v.ID == gone {
-			continue
-		}
-		if v.ID == a.deps.Config.NodeID {
-			rank = survivors
-		}
-		survivors++
-	}
-	turn := 2 * a.pace()
-	a.standing = &standing{left: attempts, every: time.Duration(survivors) * turn}
-	ctx.After(a.pace()/2+time.Duration(rank)*turn, &standDue{a.standing})
-}
-
-// stand begins a candidacy, unless somebody leads by now.
-func (a *Actor) stand(ctx *kit.Context, m *standDue) {
-	if m.of != a.standing || a.raft == nil {
-		return
-	}
-	if a.raft.Leadership().Leader != quorum.NoVoter || m.of.left == 0 {
-		a.standing = nil
-		return
-	}
-	m.of.left--
-	if err := a.raft.Campaign(); err != nil {
-		a.deps.Log.Debug("no candidacy", "err", err)
-	}
-	ctx.After(m.of.every, m)
-}
-
-// HandOver asks a leader to let another voter lead, before this node stops. Done is called once, at once where there is
-// nothing to hand over, and at the latest when raft gives up on it.
-type HandOver struct{ Done func() }
-
-// MessageKind is part of kit.Message.
-func (*HandOver) MessageKind() string { return "controller.hand-over" }
-
-// Fail lets the stop go on without it.
-func (m *HandOver) Fail(error) { m.Done() }
-
-func (a *Actor) handOver(ctx *kit.Context, m *HandOver) {
-	if a.raft == nil || !a.raft.Leadership().Self || !a.raft.HandOver() {
-		m.Done()
-		return
-	}
-	a.leaving = append(a.leaving, m)
-	ctx.After(electionTicks*a.pace(), &handOverDue{m})
-}
-
-// handOverDue bounds the wait: raft gives up after an election timeout.
-type handOverDue struct{ of *HandOver }
-
-func (*handOverDue) MessageKind() string { return "controller.hand-over-due" }
-
-// handedOver ends the waits: all of them when this node leads no more, else the one.
-func (a *Actor) handedOver(only *HandOver) {
-	rest := a.leaving[:0]
-	for _, m := range a.leaving {
-		if only == nil || m == only {
-			m.Done()
-		} else {
-			rest = append(rest, m)
-		}
-	}
-	a.leaving = rest
 }
