@@ -34,3 +34,10 @@ func (c *outward) Write(frame []byte) { c.end.write(frame[4:]) }
 
 // Close is part of peer.Conn.
 func (c *outward) Close() { c.end.close() }
+
+// Recycle is part of peer.Recycler. What is given back becomes garbage at once: whoever still reads it is found out.
+func (transport) Recycle(frame []byte) {
+	for i := range frame {
+		frame[i] = 0xdd
+	}
+}
