@@ -20,7 +20,8 @@ type client struct {
 	world   *World
 	machine int
 	links   map[int]*link
-	topics  map[string][]int // leaders by partition, -1 for none known
+	topics  map[string][]int   // leaders by partition, -1 for none known
+	epochs  map[string][]int32 // of those leaders
 	ids     map[string][16]byte
 	asking  bool
 	asked   time.Time
@@ -46,7 +47,7 @@ type exchange struct {
 }
 
 func newClient(w *World, machine int) *client {
-	return &client{world: w, machine: machine, links: map[int]*link{}, topics: map[string][]int{}, ids: map[string][16]byte{}}
+	return &client{world: w, machine: machine, links: map[int]*link{}, topics: map[string][]int{}, epochs: map[string][]int32{}, ids: map[string][16]byte{}}
 }
 
 // requestTimeout is how long a client waits for a reply before it gives the connection up.
@@ -170,16 +171,16 @@ func (c *client) learn(resp *kmsg.MetadataResponse) {
 		if t.Topic == nil || t.ErrorCode != 0 {
 			continue
 		}
-		leaders := make([]int, len(t.Partitions))
+		leaders, epochs := make([]int, len(t.Partitions)), make([]int32, len(t.Partitions))
 		for i := range leaders {
 			leaders[i] = -1
 		}
 		for _, p := range t.Partitions {
 			if p.ErrorCode == 0 && int(p.Partition) < len(leaders) {
-				leaders[p.Partition] = int(p.Leader)
+				leaders[p.Partition], epochs[p.Partition] = int(p.Leader), p.LeaderEpoch
 			}
 		}
-		c.topics[*t.Topic], c.ids[*t.Topic] = leaders, t.TopicID
+		c.topics[*t.Topic], c.epochs[*t.Topic], c.ids[*t.Topic] = leaders, epochs, t.TopicID
 	}
 }
 

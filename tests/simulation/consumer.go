@@ -44,7 +44,9 @@ func (c *consumer) fetch() {
 	req := kmsg.NewPtrFetchRequest()
 	req.Version, req.MaxWaitMillis, req.MinBytes, req.MaxBytes, req.SessionEpoch, req.ReplicaID = 11, 500, 1, 1<<20, -1, -1
 	p := kmsg.NewFetchRequestTopicPartition()
-	p.Partition, p.FetchOffset, p.PartitionMaxBytes, p.CurrentLeaderEpoch = int32(c.partition), c.offset, 1<<16, -1
+	p.Partition, p.FetchOffset, p.PartitionMaxBytes = int32(c.partition), c.offset, 1<<16
+	// Without it a follower may answer from its shorter log (KIP-392).
+	p.CurrentLeaderEpoch = c.epochs[c.topic][c.partition]
 	t := kmsg.NewFetchRequestTopic()
 	t.Topic, t.Partitions = c.topic, append(t.Partitions, p)
 	req.Topics = append(req.Topics, t)

@@ -76,6 +76,16 @@ func TestNothingBreaksWhateverFails(t *testing.T) {
 	}
 }
 
+// A node that is alone has nobody to replicate to: what it acknowledged outlives the power because it was synced.
+func TestANodeThatIsAloneKeepsWhatItSynced(t *testing.T) {
+	for seed := range uint64(10) {
+		o := Options{Seed: seed, Size: Size{Nodes: 1, Time: time.Minute, Faults: 12, Records: 2000}}
+		if r, err := Run(o); err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, r.Last)
+		}
+	}
+}
+
 // simulate runs a seed and tells what it met. A failing one is cut down to few faults.
 func simulate(t *testing.T, seed uint64) []string {
 	began := time.Now()
