@@ -73,6 +73,7 @@ func start(ctx context.Context, s option.Streams, o configs.Options) error {
 	}
 	fmt.Fprintln(s.Out, b.Ready(time.Since(began)))
 	relaxCollector()
+	forgetStart()
 	var failure error
 	select {
 	case <-ctx.Done():

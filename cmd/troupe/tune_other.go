@@ -1,0 +1,6 @@
+//go:build !linux
+
+package main
+
+// forgetStart is for Linux alone.
+func forgetStart() {}
