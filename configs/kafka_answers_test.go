@@ -61,7 +61,9 @@ func answers(t *testing.T, file string) []string {
 
 // otherDefaults are those that a decision gave another value than Kafka's.
 var otherDefaults = map[string]string{
-	// docs/adr/0014, 0015, 0016
+	// docs/adr/0014, 0015, 0016, 0019
+	"broker.heartbeat.interval.ms":          "broker.heartbeat.interval.ms=400 src=5 ro=true sens=false type=3 [broker.heartbeat.interval.ms=400/5]",
+	"broker.session.timeout.ms":             "broker.session.timeout.ms=2000 src=5 ro=true sens=false type=3 [broker.session.timeout.ms=2000/5]",
 	"controller.quorum.election.timeout.ms": "controller.quorum.election.timeout.ms=200 src=5 ro=true sens=false type=3 [controller.quorum.election.timeout.ms=200/5]",
 	"num.recovery.threads.per.data.dir":     "num.recovery.threads.per.data.dir=24 src=5 ro=false sens=false type=3 [num.recovery.threads.per.data.dir=24/5]",
 	"socket.send.buffer.bytes":              "socket.send.buffer.bytes=204800 src=5 ro=true sens=false type=3 [socket.send.buffer.bytes=204800/5]",

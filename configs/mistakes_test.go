@@ -50,7 +50,7 @@ func TestAMistakeIsNamedWithItsPlaceAndWhatWasExpected(t *testing.T) {
 		{"a first quorum of more than can be found", "controller.quorum.initial.voters=2", []string{"controller.quorum.initial.voters=2", "which are 0"}},
 		{"a first quorum beside named voters", "controller.quorum.initial.voters=1\ncontroller.quorum.voters=1@a:1", []string{"controller.quorum.initial.voters=1", "names the voters"}},
 		{"retention of nothing", "log.retention.hours=0", []string{"log.retention.hours=0", "-1"}},
-		{"heartbeats rarer than sessions", "broker.heartbeat.interval.ms=10000", []string{"broker.heartbeat.interval.ms=10000", "9000"}},
+		{"heartbeats rarer than sessions", "broker.heartbeat.interval.ms=10000\nbroker.session.timeout.ms=9000", []string{"broker.heartbeat.interval.ms=10000", "9000"}},
 		{"a setting of one listener", "listener.name.plaintext.max.connections=5", []string{"listener.name.plaintext.max.connections=5", "set max.connections"}},
 		{"limits without a number", "max.connections.per.ip.overrides=localhost", []string{"max.connections.per.ip.overrides", "HOST:NUMBER"}},
 		{"an empty directory", "log.dirs=/a,,/b", []string{"log.dirs", "none of them empty"}},

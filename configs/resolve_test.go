@@ -99,6 +99,26 @@ func TestWhatIsSetForOneBrokerBeatsWhatIsSetForAll(t *testing.T) {
 	}
 }
 
+// A file of Kafka that sets the heartbeat alone must not get sessions that end between two of them (docs/adr/0019).
+func TestALongHeartbeatLengthensSessionsThatAreNotSet(t *testing.T) {
+	for set, want := range map[string]time.Duration{
+		"": 2 * time.Second, "broker.heartbeat.interval.ms=300": 2 * time.Second, "broker.heartbeat.interval.ms=2000": 9 * time.Second,
+		"broker.session.timeout.ms=5000": 5 * time.Second,
+	} {
+		o := Options{DataDir: "/data"}
+		if set != "" {
+			o.Set = []string{set}
+		}
+		loaded, err := Load(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := loaded.Broker.Membership.SessionTimeout; got != want {
+			t.Errorf("%q: sessions of %s, want %s", set, got, want)
+		}
+	}
+}
+
 func TestATopicTakesTheBrokersValueInItsOwnUnit(t *testing.T) {
 	for _, c := range []struct {
 		static, all map[string]string

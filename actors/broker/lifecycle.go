@@ -43,10 +43,12 @@ type lifecycle struct {
 	note       func(model.BrokerEpoch) // told of each epoch that this broker gets
 	serving    func()                  // called once, when the controller has unfenced this broker and its metadata says so
 
-	registered bool
-	enlisting  bool // the enlistment is under way or done
-	stopping   *leave
-	next       *kit.Timer // of the next heartbeat or registration: there is one chain of them
+	registered   bool
+	refused      kerr.Code // of the last registration: what repeats itself is told once
+	enlisting    bool      // the enlistment is under way or done
+	stopping     *leave
+	leavingSince time.Time
+	next         *kit.Timer // of the next heartbeat or registration: there is one chain of them
 }
 
 type (
@@ -78,8 +80,13 @@ func (*directoryFailed) MessageKind() string     { return "lifecycle.directory-f
 // Fail lets the shutdown go on without the controller.
 func (m *leave) Fail(error) { m.done() }
 
-// retryAfter is the pause after a refused registration or heartbeat.
-const retryAfter = 50 * time.Millisecond
+const (
+	// retryAfter is the pause after a refused registration or heartbeat.
+	retryAfter = 50 * time.Millisecond
+	// leaveAlone is how long a broker that stops looks for a controller. Where too few voters are left nobody can take over what
+	// it leads, and its logs are closed all the same.
+	leaveAlone = 2 * time.Second
+)
 
 // Start registers anew in every incarnation: to the controller it is the same process (see registrationRequest).
 func (l *lifecycle) Start(ctx *kit.Context) {
@@ -106,7 +113,7 @@ func (l *lifecycle) Receive(ctx *kit.Context, m kit.Message) {
 	case *heartbeat:
 		l.onHeartbeat(ctx, m.resp, m.leaving)
 	case *leave:
-		l.stopping = m
+		l.stopping, l.leavingSince = m, ctx.Now()
 		l.beat(ctx)
 	case *directoryFailed:
 		if l.registered {
@@ -148,9 +155,10 @@ func (l *lifecycle) register(ctx *kit.Context) {
 // onRegistration takes the broker epoch; NOT_CONTROLLER is no reason to complain, since elections take their time.
 func (l *lifecycle) onRegistration(ctx *kit.Context, resp *kmsg.BrokerRegistrationResponse) {
 	if code := kerr.Code(resp.ErrorCode); code != kerr.None {
-		if code != kerr.NotController {
+		if code != kerr.NotController && code != l.refused {
 			l.log.Warn("registration refused, trying again", "code", code.Name(), "err", code.Error())
 		}
+		l.refused = code
 		l.after(ctx, retryAfter)
 		return
 	}
@@ -213,7 +221,7 @@ func (l *lifecycle) onHeartbeat(ctx *kit.Context, resp *kmsg.BrokerHeartbeatResp
 		l.registered = false
 		l.after(ctx, retryAfter)
 		return
-	case leaving && resp.ShouldShutdown:
+	case leaving && (resp.ShouldShutdown || code == kerr.NotController && ctx.Now().Sub(l.leavingSince) >= leaveAlone):
 		l.left()
 		return
 	case code != kerr.None || resp.IsFenced || l.stopping != nil:

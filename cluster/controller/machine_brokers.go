@@ -45,8 +45,12 @@ func (m *Machine) registerBroker(at At, r *kmsg.BrokerRegistrationRequest) outco
 		registration.BrokerEpoch, registration.Fenced = old.Epoch, old.Fenced
 		registration.InControlledShutdown = old.InControlledShutdown
 	} else {
-		if known && int64(old.Epoch) != r.PreviousBrokerEpoch {
+		switch {
+		case known && int64(old.Epoch) != r.PreviousBrokerEpoch:
 			records = append(records, m.crashed(registration.BrokerID)...)
+		case known && !old.Fenced && old.ID != m.options.NodeID:
+			// It is back before anybody missed it. Who can serve now takes over what it led.
+			records = append(records, m.leave(registration.BrokerID)...)
 		}
 		// The broker epoch is the offset of this record (KIP-631), which in a transaction follows the begin record.
 		registration.BrokerEpoch = model.BrokerEpoch(at.Next)
@@ -64,7 +68,7 @@ func (m *Machine) checkRegistration(at At, r *kmsg.BrokerRegistrationRequest) er
 	if r.ClusterID != m.options.ClusterID {
 		return kerr.InconsistentClusterID
 	}
-	if old, ok := m.current.Broker(id); ok && old.IncarnationID != r.IncarnationID && m.alive(at, old) {
+	if old, ok := m.current.Broker(id); ok && old.IncarnationID != r.IncarnationID && m.alive(at, old, r.LogDirs) {
 		return kerr.DuplicateBrokerRegistration
 	}
 	if r.IsMigratingZkBroker {

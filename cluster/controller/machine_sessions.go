@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -31,11 +32,17 @@ func (m *Machine) trackSessions() {
 	}
 }
 
-// alive tells whether another process with the id may still run. The controller's own broker cannot be another one:
-// its directory is locked by this process.
-func (m *Machine) alive(at At, b *image.Broker) bool {
+// alive tells whether another process with the id may still run, by who asks to take its place with directories of his
+// own. A directory is locked by one process at a time: who has one of the broker's has outlived it. So has the controller's
+// own broker.
+func (m *Machine) alive(at At, b *image.Broker, directories [][16]byte) bool {
 	if b.Fenced || b.ID == m.options.NodeID {
 		return false
+	}
+	for _, dir := range directories {
+		if slices.Contains(b.LogDirs, model.DirectoryID(dir)) {
+			return false
+		}
 	}
 	s, ok := m.sessions[b.ID]
 	return ok && at.Time.Before(s.contact.Add(m.options.SessionTimeout))
