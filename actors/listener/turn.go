@@ -52,14 +52,15 @@ func (c *conn) endTurn() {
 
 // Block is part of kit.Lender: what is ready meanwhile is the writer's.
 func (c *conn) Block() {
-	c.turning.Store(false)
+	c.lent = c.turning.Swap(false)
 	if c.due() {
 		c.signal()
 	}
 }
 
-// Resume is part of kit.Lender.
-func (c *conn) Resume() { c.turning.Store(true) }
+// Resume is part of kit.Lender. After the last look at the queue there is no other before the reader waits: the writer stays
+// in charge then.
+func (c *conn) Resume() { c.turning.Store(c.lent) }
 
 // Here is part of kit.Errand: another connection's goroutine gives out what it has made ready.
 func (c *conn) Here(t *kit.Turn) { c.guard(writerName, func() { c.giveOut(t, false) }) }

@@ -215,3 +215,73 @@ func (ping) MessageKind() string { return "ping" }
 type receiver chan struct{}
 
 func (r receiver) Receive(*kit.Context, kit.Message) { close(r) }
+
+// waking is an errand that wakes an actor.
+type waking struct{ kit.Ref }
+
+func (e waking) Here(t *kit.Turn) { t.Send(e.Ref, trace.Context{}, ping{}) }
+func (e waking) Elsewhere()       { e.Send(ping{}) }
+
+func TestAfterATurnThatEndsInALaneAReplyWakesTheWriter(t *testing.T) {
+	w := newWorld(t)
+	_, c := w.unserved()
+	sys := kit.NewSystem(kit.Options{})
+	ran := make(chan struct{})
+	lane := sys.Spawn("lane", kit.Props{
+		Kind: "lane", Dedicated: true, Brief: func(kit.Message) bool { return true }, New: func() kit.Behavior { return receiver(ran) },
+	})
+	w.eventually("the lane is asleep", func() bool { return !sys.Tree()[0].Busy })
+	p, _ := c.take(on(1), 1)
+	c.turning.Store(true)
+	c.turn.Then(waking{lane})
+	c.endTurn()
+	<-ran
+	p.Ready(text("x")) // from elsewhere: the reader waits for bytes by now
+	if len(c.wake) != 1 {
+		t.Error("nobody gives out the reply")
+	}
+	c.teardown()
+	c.write()
+	w.nothingHeld()
+	if err := sys.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// large is a long poll that wakes an actor, and has more to give than the peer takes.
+type large struct {
+	poll
+	actor kit.Ref
+}
+
+func (d *large) Poll(t *kit.Turn, _ bool, _ kit.Errand) (*api.Payload, bool) {
+	t.Send(d.actor, trace.Context{}, ping{})
+	return &api.Payload{Bytes: make([]byte, 16<<20), Sent: func() {}}, true
+}
+
+func TestAnActorThatThePollHasWokenDoesNotWaitForThePeer(t *testing.T) {
+	w := newWorld(t)
+	_, c := w.unserved() // nobody reads
+	sys := kit.NewSystem(kit.Options{})
+	ran := make(chan struct{})
+	a := sys.Spawn("a", kit.Props{Kind: "a", New: func() kit.Behavior { return receiver(ran) }})
+	w.eventually("the actor is asleep", func() bool { return !sys.Tree()[0].Busy })
+	p, _ := c.take(on(1), 1)
+	over := make(chan struct{})
+	go func() { defer close(over); c.write() }()
+	p.ReadyLater(&large{actor: a})
+	w.eventually("the actor is run", func() bool {
+		select {
+		case <-ran:
+			return true
+		default:
+			return false
+		}
+	})
+	c.teardown()
+	<-over
+	w.nothingHeld()
+	if err := sys.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -280,6 +280,7 @@ func (w *writer) done(p *pending) bool {
 
 // region fills a hole. The frame's size is out already, so a region that cannot be read ends the connection.
 func (w *writer) region(h api.Hole) bool {
+	w.turn.Leave() // as in push
 	if err := sendRegion(w.conn.net, &h.Region); err != nil {
 		w.conn.fail(err)
 		return false
@@ -345,6 +346,7 @@ func (w *writer) push() verdict {
 	n, err := 0, error(nil)
 	switch {
 	case w.patient:
+		w.turn.Leave() // actors do not wait for the peer
 		n, err = c.net.Write(*w.out)
 	case w.now != nil:
 		n, err = w.now.write(*w.out)
