@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,5 +77,18 @@ func TestRecordsOutliveTheirLeader(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("read %v", got)
+	}
+}
+
+// Two of three are gone: nothing can be committed, so nobody takes over what the last one leads. It closes its logs all the
+// same, and the next start finds them clean.
+func TestABrokerWithoutAQuorumStopsInOrder(t *testing.T) {
+	c := node.StartCluster(t, node.ClusterOptions{Nodes: 3})
+	c.Kill(1, 2)
+	c.Node(3).Terminate()
+	c.Start()
+	c.AwaitServing()
+	if said := c.Node(3).Output(); strings.Contains(said, "not in order") {
+		t.Errorf("the broker was stopped in order, and its next start says:\n%s", said)
 	}
 }
