@@ -35,6 +35,7 @@ func (a *Actor) pump(ctx *kit.Context) {
 			break
 		}
 		a.waiting = append(a.waiting, e.Appends...)
+		a.revised(e.Committed)
 		if e.Leadership != nil {
 			a.led(ctx, *e.Leadership)
 		}
@@ -109,7 +110,6 @@ func (a *Actor) apply(ctx *kit.Context, entries []quorum.Entry) {
 				led = e.Epoch
 			case batch.Voters:
 				revised = true
-				a.revised(e.Offset)
 			}
 		}
 	}
@@ -139,10 +139,16 @@ func (a *Actor) revise(ctx *kit.Context) bool {
 		}
 	}
 	if votes != (a.raft != nil) {
+		if a.raft != nil {
+			a.send(ctx) // that it is committed: of two voters the one that stays would not learn it from anybody else
+		}
 		a.startOver(ctx, 0)
 		return false
 	}
 	a.follow(ctx)
+	if a.raft != nil && a.raft.Alone() { // perhaps since its leader has left: nobody else can lead
+		a.campaign()
+	}
 	return true
 }
 

@@ -168,8 +168,8 @@ func (a *Actor) lane(ctx *kit.Context, name string, do func() error, done func(e
 // wrote goes on from one step of a round to the next, and from the last to raft.
 func (a *Actor) wrote(ctx *kit.Context, m *written) {
 	r := m.round
-	if a.writing != r {
-		return // of an earlier term
+	if a.writing != r || a.ended {
+		return // of an earlier term, or of one that is over
 	}
 	if m.err != nil {
 		a.fail(ctx, m.err)

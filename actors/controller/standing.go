@@ -52,8 +52,13 @@ func (a *Actor) stand(ctx *kit.Context, m *standDue) {
 		return
 	}
 	m.of.left--
+	a.campaign()
+	ctx.After(m.of.every, m)
+}
+
+// campaign begins a candidacy; a leader has no use for one.
+func (a *Actor) campaign() {
 	if err := a.raft.Campaign(); err != nil {
 		a.deps.Log.Debug("no candidacy", "err", err)
 	}
-	ctx.After(m.of.every, m)
 }

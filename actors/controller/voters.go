@@ -18,6 +18,7 @@ import (
 type revision struct {
 	request *Request
 	at      model.Offset // of its KRAFT_VOTERS record
+	epoch   model.LeaderEpoch
 }
 
 // caughtUpWithin is how long ago a node must have had the whole log to become a voter: one that is behind would count towards
@@ -84,14 +85,17 @@ func (a *Actor) revising(r *Request, next []batch.Voter, err error) {
 		r.Reply(votersReply(r.Body, err))
 		return
 	}
-	a.revision = &revision{r, at}
+	a.revision = &revision{r, at, a.leading().Epoch}
 }
 
-// revised answers the change that is committed now.
-func (a *Actor) revised(at model.Offset) {
-	if v := a.revision; v != nil && v.at == at {
-		a.revision = nil
-		v.request.Reply(votersReply(v.request.Body, nil))
+// revised answers the change if it is committed now. It comes before the news that this node leads no more, since a leader
+// that is removed steps down as soon as that is committed.
+func (a *Actor) revised(committed []quorum.Entry) {
+	for _, e := range committed {
+		if v := a.revision; v != nil && v.at == e.Offset && v.epoch == e.Epoch {
+			a.revision = nil
+			v.request.Reply(votersReply(v.request.Body, nil))
+		}
 	}
 }
 
@@ -117,6 +121,7 @@ func votersReply(body kmsg.Request, err error) kmsg.Response {
 
 // fresh tells whether a node had the whole log a moment ago.
 func (c *copies) fresh(k quorum.VoterKey, now time.Time) bool {
-	r := c.of(k)
-	return !r.caughtUp.IsZero() && now.Sub(r.caughtUp) < caughtUpWithin
+	return slices.ContainsFunc(c.list, func(r *logCopy) bool {
+		return r.key == k && !r.caughtUp.IsZero() && now.Sub(r.caughtUp) < caughtUpWithin
+	})
 }
