@@ -186,7 +186,7 @@ func (b *Broker) dirOf(path string) *disk.Dir {
 func (b *Broker) spawnController(loaded *configs.Loaded) {
 	b.quorum = controller.NewBoard()
 	deps := controller.Deps{
-		Config: b.cfg, ClusterID: b.identity.clusterID, Clock: b.clock, Random: crand.Reader, Peers: b.peers, Links: b.refs.peers,
+		Config: b.cfg, ClusterID: b.identity.clusterID, Incarnation: b.incarnation, Clock: b.clock, Random: crand.Reader, Peers: b.peers, Links: b.refs.peers,
 		First: b.identity.past.First, Joined: b.identity.past.Joined, Seeds: b.identity.past.Seeds,
 		Dir: b.metadataDir, Committed: b.metadataCommitted(), Log: b.log, Source: b.source, Metadata: b.refs.metadata,
 		Rules: configrules.New(b.source.LayersOf), Initial: loaded.Layers.Initial(), Fatal: b.fail,

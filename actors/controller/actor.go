@@ -30,6 +30,8 @@ type Deps struct {
 	Config    *configs.Broker
 	ClusterID string
 	Clock     clock.Clock
+	// Incarnation is what this process registers as.
+	Incarnation model.UUID
 	// First are the voters that the cluster was founded with, this node among them. Joined tells that it was there before this
 	// node's directory.
 	First  []batch.Voter
@@ -190,6 +192,7 @@ func (a *Actor) Receive(ctx *kit.Context, m kit.Message) {
 func (a *Actor) tick(ctx *kit.Context) {
 	ctx.After(tickEvery, &due{a.term})
 	a.desk.sweep(ctx.Now())
+	a.copies.forget(ctx.Now())
 	if a.machine.Leading() {
 		e, _ := a.machine.Tick(a.at(ctx))
 		a.effects(ctx, e)

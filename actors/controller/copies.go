@@ -108,7 +108,7 @@ func (a *Actor) describedPartition(ctx *kit.Context) kmsg.DescribeQuorumResponse
 		p.CurrentVoters = append(p.CurrentVoters, r.described())
 	}
 	for _, r := range a.copies.list {
-		if r.observes && now.Sub(r.fetched) < observerFor && !a.isVoter(r.key) {
+		if r.observes && !a.isVoter(r.key) {
 			p.Observers = append(p.Observers, r.described())
 		}
 	}
@@ -117,6 +117,11 @@ func (a *Actor) describedPartition(ctx *kit.Context) kmsg.DescribeQuorumResponse
 
 // observerFor is how long an observer is remembered that fetches no more, as long as Kafka does.
 const observerFor = 5 * time.Minute
+
+// forget drops those that have fetched and do so no more: whoever fetches is remembered, and each new disk is another copy.
+func (c *copies) forget(now time.Time) {
+	c.list = slices.DeleteFunc(c.list, func(r *logCopy) bool { return r.observes && now.Sub(r.fetched) >= observerFor })
+}
 
 func (a *Actor) isVoter(k quorum.VoterKey) bool {
 	return slices.ContainsFunc(a.raft.Voters(), func(v batch.Voter) bool { return v.ID == k.ID && v.DirectoryID == k.Directory })

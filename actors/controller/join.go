@@ -9,10 +9,14 @@ import (
 
 // considerJoining has a controller that follows the log ask for a vote, where controller.quorum.auto.join.enable says so. A
 // voter with its node.id is the one that had its disk before: that one is removed first, or its lost votes and
-// acknowledgements might be counted with those of the new one.
+// acknowledgements might be counted with those of the new one. So it asks when its own process is registered as that broker: while
+// another one of the number lives, as a configuration that was copied has it, that one keeps its vote.
 func (a *Actor) considerJoining(ctx *kit.Context) {
 	c := a.deps.Config
 	if a.observer == nil || !c.Roles.Controller || !c.Quorum.AutoJoin || a.kraftVersion == 0 || !a.complete || a.observer.asking {
+		return
+	}
+	if b, ok := a.applied.Broker(c.NodeID); !ok || b.IncarnationID != a.deps.Incarnation {
 		return
 	}
 	me := a.asVoter()

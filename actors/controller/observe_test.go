@@ -59,9 +59,16 @@ func TestAWipedDiskComesBackAsANewVoterAndTheOldOneIsRemoved(t *testing.T) {
 		}
 		wiped := w.nodes[int(seed)%3]
 		wiped.kill(true)
+		w.elected(2 * time.Second)
+		w.run(100 * time.Millisecond) // the dead broker is fenced
 		wiped.fs.Wipe()
 		wiped.disks, wiped.joined = 1, true
 		wiped.start()
+		w.run(3 * time.Second)
+		if wiped.board.Status().Votes || w.elected(time.Second).board.Status().Voters != 3 {
+			t.Error("a process that is not registered takes the vote of the one that is")
+		}
+		w.register(wiped)
 		w.until("the wiped node votes", 10*time.Second, func() bool { return wiped.board.Status().Votes })
 		lead = w.elected(2 * time.Second)
 		w.same()

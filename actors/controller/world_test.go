@@ -179,12 +179,15 @@ func (n *node) start() {
 		Log: silent, Settled: func(int) {},
 	}))
 	deps := Deps{
-		Config: cfg, ClusterID: "cluster", Clock: n.w.clock, First: n.w.first, Joined: n.joined, Seeds: n.w.seeds, Random: rand.NewChaCha8([32]byte{byte(n.w.seed), byte(n.id)}), Peers: n, Links: other,
+		Config: cfg, ClusterID: "cluster", Incarnation: n.incarnation(), Clock: n.w.clock, First: n.w.first, Joined: n.joined, Seeds: n.w.seeds, Random: rand.NewChaCha8([32]byte{byte(n.w.seed), byte(n.id)}), Peers: n, Links: other,
 		Dir: n.dir, Log: silent, Source: n.source, Metadata: applier, Rules: anything{}, Fatal: n.w.fatal,
 	}
 	n.actor = n.system.Spawn("controller", kit.Props{Kind: "controller", New: func() kit.Behavior { return New(deps, n.board) }})
 	n.tellOthers(&peer.Up{ID: n.id, Link: peer.Controller})
 }
+
+// incarnation is another one with each disk; of more the tests need no difference.
+func (n *node) incarnation() model.UUID { return model.UUID{1, 14: byte(n.disks), 15: byte(n.id)} }
 
 // kill ends the process; what it had not synced is lost when the power goes too. The others find out a moment later.
 func (n *node) kill(power bool) {
@@ -350,7 +353,7 @@ func (w *world) register(n *node) {
 	w.t.Helper()
 	req := kmsg.NewPtrBrokerRegistrationRequest()
 	req.Version = 4
-	req.BrokerID, req.ClusterID, req.IncarnationID = int32(n.id), "cluster", [16]byte{1, 15: byte(n.id)}
+	req.BrokerID, req.ClusterID, req.IncarnationID = int32(n.id), "cluster", n.incarnation()
 	req.LogDirs = [][16]byte{n.dir.ID}
 	req.PreviousBrokerEpoch = -1
 	for _, f := range SupportedFeatures {
