@@ -128,8 +128,11 @@ func read(fsys vfs.FS, name string) (_ *saved, err error) {
 		return nil, err
 	}
 	var out saved
-	if err := json.Unmarshal(data, &out); err != nil || out.Version != 1 {
-		return nil, fmt.Errorf("%s is damaged (version %d): %w", name, out.Version, err)
+	if err := json.Unmarshal(data, &out); err != nil {
+		return nil, fmt.Errorf("%s is damaged: %w", name, err)
+	}
+	if out.Version != 1 {
+		return nil, fmt.Errorf("%s has version %d, expected 1", name, out.Version)
 	}
 	return &out, nil
 }

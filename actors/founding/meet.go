@@ -83,12 +83,16 @@ func readFrame(r io.Reader) ([]byte, error) {
 // serve answers handshakes until ctx ends; everything else is hung up on, and comes again.
 func (s *search) serve(ctx context.Context, socket net.Listener) {
 	defer context.AfterFunc(ctx, func() { _ = socket.Close() })()
-	for {
+	for ctx.Err() == nil {
 		conn, err := socket.Accept()
-		if err != nil {
-			return
+		if err == nil {
+			s.answer(conn)
+			continue
 		}
-		s.answer(conn)
+		select { // out of descriptors, or over
+		case <-ctx.Done():
+		case <-time.After(lookEvery):
+		}
 	}
 }
 
@@ -136,8 +140,11 @@ func decode(r *private.HelloResponse) (*founding.State, error) {
 		return state, nil
 	}
 	self, err := voters(f.Voter)
-	if err != nil || len(self) != 1 {
-		return nil, fmt.Errorf("node %d tells of %d voters for itself: %w", r.Node.NodeID, len(self), err)
+	if err != nil {
+		return nil, fmt.Errorf("node %d: %w", r.Node.NodeID, err)
+	}
+	if len(self) != 1 {
+		return nil, fmt.Errorf("node %d tells of %d voters for itself, expected 1", r.Node.NodeID, len(self))
 	}
 	state.Voter = self[0]
 	if f.ClusterID == "" {

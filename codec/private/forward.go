@@ -21,7 +21,7 @@ type (
 	// ForwardResponse has the reply to it.
 	ForwardResponse struct {
 		version
-		// ErrorCode is NOT_CONTROLLER, UNSUPPORTED_VERSION or INVALID_REQUEST of Kafka's codes where there is no reply, or 0.
+		// ErrorCode is UNSUPPORTED_VERSION or INVALID_REQUEST of Kafka's codes where there is no reply, or 0.
 		ErrorCode int16
 		// Applied is the last offset of the metadata that the answering node has applied.
 		Applied model.Offset

@@ -24,7 +24,7 @@ type (
 	// RaftResponse has no more than a code.
 	RaftResponse struct {
 		version
-		// ErrorCode is INVALID_VOTER_KEY or NOT_LEADER_OR_FOLLOWER of Kafka's codes, or 0.
+		// ErrorCode is INVALID_VOTER_KEY of Kafka's codes, or 0.
 		ErrorCode int16
 	}
 )

@@ -20,8 +20,7 @@ type consumer struct {
 	offset int64
 	// watermark is the highest that it was told: a client never sees it go back.
 	watermark int64
-	// end is set at the end: the log end then, which the consumer has to reach.
-	caughtUp bool
+	caughtUp bool // has had all that is committed, by the last reply
 	stopped  bool
 }
 
