@@ -179,15 +179,15 @@ func offsetOf(resp kmsg.Response, err error) (model.Offset, error) {
 	if err != nil {
 		return model.NoOffset, err
 	}
-	for _, t := range resp.(*kmsg.ListOffsetsResponse).Topics {
-		for _, p := range t.Partitions {
-			if p.ErrorCode != 0 {
-				return model.NoOffset, kerr.Code(p.ErrorCode)
-			}
-			return model.Offset(p.Offset), nil
-		}
+	topics := resp.(*kmsg.ListOffsetsResponse).Topics
+	if len(topics) != 1 || len(topics[0].Partitions) != 1 {
+		return model.NoOffset, kerr.UnknownTopicOrPartition
 	}
-	return model.NoOffset, kerr.UnknownTopicOrPartition
+	p := topics[0].Partitions[0]
+	if p.ErrorCode != 0 {
+		return model.NoOffset, kerr.Code(p.ErrorCode)
+	}
+	return model.Offset(p.Offset), nil
 }
 
 func (f *fetcher) bounded(ctx *kit.Context, m *bound) {

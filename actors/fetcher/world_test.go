@@ -2,7 +2,6 @@ package fetcher
 
 import (
 	"bytes"
-	"fmt"
 	"log/slog"
 	"math"
 	"slices"
@@ -408,6 +407,6 @@ type testLog struct {
 }
 
 func (l testLog) Write(b []byte) (int, error) {
-	l.t.Log(fmt.Sprintf("broker %d: %s", l.id, bytes.TrimSpace(b)))
+	l.t.Logf("broker %d: %s", l.id, bytes.TrimSpace(b))
 	return len(b), nil
 }
