@@ -82,7 +82,7 @@ func TestAWipedDiskComesBackAsANewVoterAndTheOldOneIsRemoved(t *testing.T) {
 				break
 			}
 		}
-		lead = w.elected(3 * time.Second)
+		w.elected(3 * time.Second)
 		w.same()
 		wiped.kill(true)
 		wiped.start()
