@@ -262,3 +262,23 @@ func TestAFollowerServesConsumersWhatItKnowsToBeCommitted(t *testing.T) {
 		}
 	}
 }
+
+// After a power cut the metadata still names this broker as the leader of the epoch that consumers know, but its log may end
+// before what they have read.
+func TestAReplicaThatFollowsNobodyServesNoConsumer(t *testing.T) {
+	w := newWorld(t)
+	w.topic("orders", 1)
+	w.append("orders", "committed")
+	w.shard.Send(&replica.Order{Handle: w.node.Replicas.Get(model.TopicPartition{Topic: "orders"}), Message: &replica.Resign{}})
+	started := replica.NewHandle(model.TopicPartition{Topic: "orders", Partition: 1}, model.TopicID{}, w.node.Dirs[0],
+		w.node.Replicas.Get(model.TopicPartition{Topic: "orders"}).Config())
+	w.node.Replicas.Put(started)
+	w.shard.Send(&replica.Host{Handle: started, Fresh: true, Done: func() {}})
+	w.settle()
+	for partition, title := range []string{"one that led until now", "one that has no order yet"} {
+		req := fetching("orders")
+		asked := &req.Topics[0].Partitions[0]
+		asked.Partition, asked.CurrentLeaderEpoch, asked.FetchOffset = int32(partition), 0, 7
+		expect(t, title, ask[*kmsg.FetchResponse](w, req, 11).Topics[0].Partitions[0].ErrorCode, kerr.NotLeaderOrFollower)
+	}
+}

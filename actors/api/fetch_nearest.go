@@ -43,10 +43,11 @@ func (n *Node) nearest(h *replica.Handle, p *fetchPart, who *reader, view *parti
 
 // copyView gives the view of a follower's log, which consumers may read as far as it knows it to be committed, if they name the
 // present leader epoch: they know then that this is not the leader. One that does not name it, and may take this replica for
-// the leader, would lose its place where the follower's log is shorter (OFFSET_OUT_OF_RANGE).
+// the leader, would lose its place where the follower's log is shorter (OFFSET_OUT_OF_RANGE). So it would at a replica that
+// follows nobody: the metadata may name this broker as the leader of that epoch, for what its process before this one had.
 func copyView(h *replica.Handle) (*partitionlog.View, kerr.Code) {
 	st, view := h.Status(), h.View()
-	if !st.Online || st.Leader || view == nil {
+	if !st.Online || !st.Follower || view == nil {
 		return nil, kerr.NotLeaderOrFollower
 	}
 	return view, kerr.None

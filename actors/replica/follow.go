@@ -41,7 +41,7 @@ func (a *actor) takeFollow(m *BecomeFollower) {
 		a.following = following{due: true, highWatermark: model.NoOffset, logStart: model.NoOffset}
 	}
 	a.following.order = m
-	a.kept.handle.status.Store(&Status{LeaderEpoch: m.LeaderEpoch, Online: true, Replicas: m.Replicas})
+	a.kept.handle.status.Store(&Status{Follower: true, LeaderEpoch: m.LeaderEpoch, Online: true, Replicas: m.Replicas})
 	a.changed, a.moved = true, true
 }
 

@@ -17,6 +17,7 @@ import (
 // Status is what connections may know of a replica without asking it. It is immutable.
 type Status struct {
 	Leader      bool
+	Follower    bool // of the leader of LeaderEpoch; a replica without an order to lead or to follow is neither
 	LeaderEpoch model.LeaderEpoch
 	Online      bool // false while the log is opened or after its disk failed
 	// Replicas are those that the last order named: nobody else is given what is not committed.
