@@ -27,13 +27,14 @@ type checkpointed struct {
 
 func (*checkpointed) MessageKind() string { return "controller.checkpointed" }
 
-// considerCheckpoint sums the log up when it has grown enough.
+// considerCheckpoint sums the log up when it has grown enough; and when its voters have changed: a start knows which change in
+// the log is committed from the next one only, and a voter that is the last has nobody to ask.
 func (a *Actor) considerCheckpoint(ctx *kit.Context) {
 	m := a.deps.Config.Metadata
 	// Never within a transaction (KIP-868): an image holds half of it then.
 	policy := quorum.CheckpointPolicy{BytesMax: m.SnapshotBytes, AgeMax: m.SnapshotInterval}
-	due := policy.Due(a.growth, ctx.Now()) || a.raft != nil && a.raft.Bare()
-	if a.log == nil || a.checkpoint.running || a.editor.InTransaction() || !due {
+	due := policy.Due(a.growth, ctx.Now()) || a.raft != nil && (a.raft.Bare() || a.raft.VotersSince() >= a.raft.Checkpoint().End)
+	if a.log == nil || a.checkpoint.running || a.editor.InTransaction() || !due || a.votersAhead() {
 		return
 	}
 	// An image does not change, so the lane can write it out while the controller goes on.
@@ -56,6 +57,14 @@ func (a *Actor) considerCheckpoint(ctx *kit.Context) {
 		},
 		Done: func(err error) { self.Send(&checkpointed{now, c.Boundary, err}) },
 	})
+}
+
+// votersAhead tells that the voters of this node stand in a record that is not applied: it was in the log at the start.
+func (a *Actor) votersAhead() bool {
+	if a.raft == nil {
+		return len(a.observer.pending) > 0
+	}
+	return a.raft.VotersSince() > a.applied.Offset
 }
 
 // checkpointDone shortens the log to the checkpoint before the new one, so that a follower that is a little behind need

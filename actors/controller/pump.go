@@ -126,6 +126,9 @@ func (a *Actor) apply(ctx *kit.Context, entries []quorum.Entry) {
 	}
 	a.publish(ctx, delta, a.machine.Committed(last.Offset))
 	a.applied = next
+	if revised {
+		a.considerCheckpoint(ctx)
+	}
 	a.wakeFetches(ctx)
 }
 

@@ -42,6 +42,10 @@ func TestALeaderThatIsRemovedIsFollowedByAVoterThatIsLeft(t *testing.T) {
 			if s := next.board.Status(); s.Voters != voters-1 || lead.board.Status().Votes {
 				t.Errorf("%d voters, seed %d: the next leader is %+v", voters, seed, s)
 			}
+			next.kill(true)
+			next.start()
+			w.elected(3 * time.Second) // without the vote of the one that has none
+			w.same()
 		}
 	}
 }

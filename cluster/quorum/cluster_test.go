@@ -3,6 +3,7 @@ package quorum_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -212,6 +213,45 @@ func TestAVoterIsAddedAndRemovedAndTheLogSaysSo(t *testing.T) {
 	}
 }
 
+// toggled gives a set of voters without one, or with one that was not in it.
+func toggled(set []batch.Voter, v batch.Voter) []batch.Voter {
+	same := func(o batch.Voter) bool { return o.DirectoryID == v.DirectoryID }
+	if slices.ContainsFunc(set, same) {
+		return slices.DeleteFunc(slices.Clone(set), same)
+	}
+	return append(slices.Clone(set), v)
+}
+
+func TestAVoterThatTookInOthersDoesNotLeadAloneAfterARestart(t *testing.T) {
+	w := newNetwork(t, t.Fatalf, 1)
+	founder := w.keys[0]
+	for id := range byte(2) {
+		k := quorum.VoterKey{ID: model.BrokerID(id + 2), Directory: model.DirectoryID{0: id + 2}}
+		w.keys = append(w.keys, k)
+		w.nodes[k] = &disk{t: t, hard: quorum.HardState{Voted: quorum.NoVoter, Leader: model.NoBroker}}
+		w.restart(k)
+		w.run(1)
+		machine := w.nodes[founder].machine
+		if err := machine.ProposeVoters(toggled(machine.Voters(), voter(k))); err != nil {
+			t.Fatal(err)
+		}
+		w.gather(founder)
+		w.run(3)
+	}
+	w.keys, w.mail = []quorum.VoterKey{founder}, nil
+	for k := range w.nodes {
+		if k != founder { // cut off
+			delete(w.nodes, k)
+		}
+	}
+	agreed := len(w.agreed)
+	w.restart(founder)
+	w.run(30)
+	if len(w.agreed) > agreed {
+		t.Errorf("it commits %s without the others", w.agreed[agreed:])
+	}
+}
+
 // Whatever is lost, delayed, repeated or crashed: no two voters see different entries committed at one offset, and an
 // entry that one saw committed is never lost while disks keep what was written.
 func TestVotersNeverDisagree(t *testing.T) {
@@ -246,6 +286,12 @@ func TestVotersNeverDisagree(t *testing.T) {
 				}
 			case action == 8:
 				w.restart(k)
+			case d.machine.Leadership().Self && d.machine.Settled():
+				// Not itself: where the news that it left is lost, the last voter would have to ask it for a vote.
+				v := rapid.SampledFrom(w.first).Draw(rt, "voter")
+				if v.ID != k.ID && d.machine.ProposeVoters(toggled(d.machine.Voters(), v)) == nil {
+					w.gather(k)
+				}
 			}
 		}
 		before := len(w.agreed)

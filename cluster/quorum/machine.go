@@ -110,7 +110,9 @@ type Machine struct {
 	storage *storage
 	// voters is the set of the applied configuration; known finds the keys behind raft's numbers.
 	voters []batch.Voter
-	known  map[uint64]VoterKey
+	// since is the offset of their record, NoOffset where it is before the checkpoint's end.
+	since model.Offset
+	known map[uint64]VoterKey
 	// end is the offset after the last entry, durable or not; written is that of the last Append handed out.
 	end, written model.Offset
 	hard         HardState
@@ -234,6 +236,10 @@ func (m *Machine) Leadership() Leadership { return m.leadership }
 
 // Voters is the set of the applied configuration.
 func (m *Machine) Voters() []batch.Voter { return m.voters }
+
+// VotersSince is the offset of the record that made them voters, NoOffset where a checkpoint names them. A checkpoint that ends
+// before it cannot.
+func (m *Machine) VotersSince() model.Offset { return m.since }
 
 // Take gives what the events since the last Take ask for; now stamps the batches.
 // An error means that an entry cannot be read or written: the node must stop.

@@ -98,6 +98,7 @@ func (m *Machine) finish(a *Append) {
 		m.storage.start, m.storage.startTerm = indexOf(a.Install.End-1), uint64(a.Install.Epoch)
 		m.storage.entries, m.storage.checkpoint = nil, *a.Install
 		m.setVoters(a.Install.Voters)
+		m.since = model.NoOffset
 	}
 	m.storage.append(a.entries)
 	for _, response := range a.responses {
@@ -119,13 +120,14 @@ func (m *Machine) apply(message *raftpb.Message) {
 		entry, err := committed(e)
 		// Every entry was decoded when it was proposed, received or loaded.
 		invariant.Check(err == nil, "quorum: a committed entry does not decode: %v", err)
-		if isVoters(e) {
+		if isVoters(e) && entry.Offset > m.since { // raft began with those before
 			var change raftpb.ConfChangeV2
 			err := proto.Unmarshal(e.GetData(), &change)
 			invariant.Check(err == nil, "quorum: a committed change of voters does not decode: %v", err)
 			m.node.ApplyConfChange(&change)
 			if v, ok := entry.Control.(batch.Voters); ok && len(change.GetContext()) > 0 {
 				m.setVoters(v.Voters)
+				m.since = entry.Offset
 			}
 		}
 		m.effects.Committed = append(m.effects.Committed, entry)

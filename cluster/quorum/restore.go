@@ -25,30 +25,34 @@ type Boundary struct {
 type Restorer struct {
 	options Options
 	storage *storage
-	voters  []batch.Voter
-	// latest is the set at the end of the log, committed or not: it only serves to read the next VOTERS record.
-	latest []batch.Voter
-	known  map[uint64]VoterKey
+	// latest is the set at the end of the log, committed or not. The one before it is: a change is proposed when the one before
+	// it was applied. Raft begins with that one. An older set, such as the checkpoint's, might share no majority with the present one.
+	latest, voters []batch.Voter
+	// changed is the offset of latest's record, since that of voters'; NoOffset before the checkpoint's end.
+	changed, since model.Offset
+	known          map[uint64]VoterKey
 }
 
 // Restore begins at a checkpoint, or at the zero End with the first voters where there is none.
 func Restore(o Options, from Boundary) *Restorer {
-	r := &Restorer{options: o.withDefaults(), voters: from.Voters, latest: from.Voters, known: map[uint64]VoterKey{}}
+	r := &Restorer{
+		options: o.withDefaults(), latest: from.Voters, voters: from.Voters, changed: model.NoOffset, since: model.NoOffset,
+		known: map[uint64]VoterKey{},
+	}
 	if findVoter(from.Voters, o.Self) < 0 {
 		// In a quorum of kraft.version 0 voters are named without directories, this node among them.
 		if static := (VoterKey{ID: o.Self.ID}); findVoter(from.Voters, static) >= 0 {
 			r.options.Self = static
 		}
 	}
-	r.storage = &storage{
-		start: indexOf(from.End - 1), startTerm: uint64(from.Epoch), checkpoint: from, initial: confState(from.Voters),
-	}
+	r.storage = &storage{start: indexOf(from.End - 1), startTerm: uint64(from.Epoch), checkpoint: from}
 	return r
 }
 
 // Add takes the next batch of the log; batches that the checkpoint covers are passed over.
 // Errors name the offset: a gap, a batch that does not parse, a record of a newer software (*record.UnknownError).
 func (r *Restorer) Add(v batch.View) error {
+	before := r.latest
 	entries, err := entriesOf(v, &r.latest)
 	if err != nil {
 		return err
@@ -66,6 +70,11 @@ func (r *Restorer) Add(v batch.View) error {
 		return fmt.Errorf("metadata log: epoch %d at offset %d follows epoch %d", entries[0].GetTerm(), offsetOf(entries[0].GetIndex()), epoch)
 	}
 	r.storage.append(entries)
+	for _, e := range entries {
+		if isVoters(e) { // the only record of its batch
+			r.voters, r.since, r.changed = before, r.changed, offsetOf(e.GetIndex())
+		}
+	}
 	for _, k := range keysOf(r.latest) {
 		r.known[k.raftID()] = k
 	}
@@ -89,6 +98,8 @@ func (r *Restorer) Start(h HardState) (*Machine, error) {
 	m.known[r.options.Self.raftID()] = r.options.Self
 	m.known[h.Voted.raftID()] = h.Voted
 	m.setVoters(r.voters)
+	m.since = r.since
+	r.storage.initial = confState(r.voters)
 	r.storage.hard = &raftpb.HardState{Term: new(uint64(h.Epoch)), Vote: new(h.Voted.raftID()), Commit: new(r.storage.start)}
 	var err error
 	m.node, err = raft.NewRawNode(&raft.Config{
@@ -101,7 +112,7 @@ func (r *Restorer) Start(h HardState) (*Machine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start raft: %w", err)
 	}
-	if len(r.voters) == 1 && keyOf(r.voters[0]) == r.options.Self {
+	if m.Alone() {
 		err = m.Campaign()
 	}
 	return m, err
