@@ -20,8 +20,8 @@ type consumer struct {
 	offset int64
 	// watermark is the highest that it was told: a client never sees it go back.
 	watermark int64
-	caughtUp bool // has had all that is committed, by the last reply
-	stopped  bool
+	caughtUp  bool // has had all that is committed, by the last reply
+	stopped   bool
 }
 
 func (c *consumer) start() { c.refresh(c.fetch) }
