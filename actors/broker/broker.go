@@ -136,7 +136,7 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 func Begin(o Options) (*Broker, error) {
 	b := &Broker{
 		cfg: &o.Config.Broker, log: o.Log, fs: o.FS, clock: o.Clock, replicas: replica.NewDirectory(),
-		incarnation: drawID(), registered: make(chan struct{}), failed: make(chan error, 1),
+		incarnation: model.RandomUUID(), registered: make(chan struct{}), failed: make(chan error, 1),
 	}
 	if b.fs == nil {
 		b.fs = vfs.OS()

@@ -118,7 +118,7 @@ func (id *identity) seek(search func() (founding.Found, error), metadata *direct
 // draw makes the id of a cluster that is this node's alone.
 func (id *identity) draw() {
 	if id.clusterID == "" {
-		id.clusterID, id.created = drawID().String(), true
+		id.clusterID, id.created = model.RandomUUID().String(), true
 	}
 }
 
@@ -218,7 +218,7 @@ func (d *directory) claim(fsys vfs.FS, m checkpoint.MetaProperties, known bool, 
 	if !known || m.DirectoryID.IsZero() {
 		m = checkpoint.MetaProperties{ClusterID: clusterID, NodeID: node, DirectoryID: d.id}
 		if d.id.IsZero() {
-			m.DirectoryID = drawID()
+			m.DirectoryID = model.RandomUUID()
 		}
 		if err := checkpoint.WriteMetaProperties(fsys, filepath.Join(d.path, metaProperties), m, now); err != nil {
 			return fmt.Errorf("log directory %s: %w", d.path, err)

@@ -2,14 +2,12 @@ package broker
 
 import (
 	"context"
-	"crypto/rand"
 
 	"troupe/actors/founding"
 	"troupe/actors/kit"
 	"troupe/actors/listener"
 	"troupe/actors/peer"
 	"troupe/codec/private"
-	"troupe/internal/model"
 )
 
 // replyMax bounds a reply of another node: a fetch may be larger than its bounds by one batch.
@@ -46,15 +44,6 @@ func (b *Broker) introduction() private.Identity {
 		ClusterID: b.identity.clusterID, NodeID: b.cfg.NodeID, Directory: b.metadataDir.ID, Incarnation: b.incarnation,
 		MinVersion: private.Version, MaxVersion: private.Version,
 	}
-}
-
-// drawID makes an id that nobody else has.
-func drawID() model.UUID {
-	u, err := model.NewUUID(rand.Reader)
-	if err != nil {
-		panic(err) // the system's randomness does not fail
-	}
-	return u
 }
 
 // nodeCredits are set apart for the requests of other nodes. They are fewer than those of clients: each has few callers, who

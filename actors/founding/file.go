@@ -42,7 +42,7 @@ func (s *search) load() (founding.State, error) {
 	if err != nil {
 		return founding.State{}, err
 	}
-	directory := newID()
+	directory := model.RandomUUID()
 	if found != nil {
 		if directory, err = model.ParseUUID(found.DirectoryID); err != nil {
 			return founding.State{}, fmt.Errorf("%s: %w", File, err)

@@ -4,7 +4,6 @@ package founding
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"net"
@@ -115,15 +114,7 @@ func (s *search) drawID() string {
 	if s.options.ClusterID != "" {
 		return s.options.ClusterID
 	}
-	return newID().String()
-}
-
-func newID() model.UUID {
-	u, err := model.NewUUID(rand.Reader)
-	if err != nil {
-		panic(err) // the system's randomness does not fail
-	}
-	return u
+	return model.RandomUUID().String()
 }
 
 // self is this node as it would vote.

@@ -1,7 +1,6 @@
 package metadata
 
 import (
-	"crypto/rand"
 	"slices"
 
 	"troupe/actors/coordinator"
@@ -227,16 +226,8 @@ func (a *applier) coordinate(ctx *kit.Context, tp model.TopicPartition, id model
 // dropReplica takes the replica out of the directory first: from then on requests are told that there is no such partition.
 func (a *applier) dropReplica(ctx *kit.Context, h *replica.Handle) {
 	a.deps.Replicas.Remove(h)
-	ctx.Send(a.shard(h.TP), &replica.Drop{Handle: h, Unique: a.unique()})
-}
-
-// unique names what is set aside, so that a topic of the same name can come back at once.
-func (a *applier) unique() model.UUID {
-	u, err := model.NewUUID(rand.Reader)
-	if err != nil {
-		panic(err) // the system's randomness does not fail
-	}
-	return u
+	// Its name is free at once: a topic of the same name can come back.
+	ctx.Send(a.shard(h.TP), &replica.Drop{Handle: h, Unique: model.RandomUUID()})
 }
 
 // configure passes changed topic configurations on; a change of the brokers' defaults concerns every topic.

@@ -5,6 +5,7 @@ import (
 
 	"troupe/actors/disk"
 	"troupe/actors/kit"
+	"troupe/internal/model"
 )
 
 // StraySuffix ends the name of a directory whose log belongs to no topic: "orders-0.<32 hex digits>-stray", Kafka's name.
@@ -25,7 +26,7 @@ func (a *applier) clearAside(ctx *kit.Context) {
 		a.kept.strays.left += len(all)
 		for _, f := range all {
 			from := filepath.Join(f.Dir.Path, tp.String())
-			to := from + "." + a.unique().Hex() + StraySuffix
+			to := from + "." + model.RandomUUID().Hex() + StraySuffix
 			fs := f.Dir.Env.FS
 			ctx.Send(f.Dir.BulkLane(tp), &disk.Task{
 				Name: "set aside " + tp.String(),

@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
@@ -43,6 +44,15 @@ func NewUUID(r io.Reader) (UUID, error) {
 			return u, nil
 		}
 	}
+}
+
+// RandomUUID draws one from the system's randomness.
+func RandomUUID() UUID {
+	u, err := NewUUID(rand.Reader)
+	if err != nil {
+		panic(err) // it does not fail
+	}
+	return u
 }
 
 // ParseUUID reads the text form.
