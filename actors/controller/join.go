@@ -53,8 +53,9 @@ func (a *Actor) considerJoining(ctx *kit.Context) {
 		case *kmsg.RemoveRaftVoterResponse:
 			code = resp.ErrorCode
 		}
-		if code != 0 {
+		if code != 0 && code != o.refused {
 			a.deps.Log.Info("this node has no vote yet", "code", kerr.Code(code).Name())
 		}
+		o.refused = code
 	}})
 }

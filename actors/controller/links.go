@@ -150,10 +150,13 @@ func (a *Actor) linkUp(ctx *kit.Context, m *peer.Up) {
 // linkDown acts on the evidence that a node's process has ended: a follower forgets it as its leader, and the active
 // controller fences it.
 func (a *Actor) linkDown(ctx *kit.Context, m *peer.Down) {
-	if !m.Refused || a.raft == nil || m.ID == a.deps.Config.NodeID {
+	if !m.Refused || m.ID == a.deps.Config.NodeID {
 		return
 	}
-	a.absent.add(m.ID)
+	a.absent.add(m.ID) // for later, where this node does not lead, or has not read its files yet
+	if a.raft == nil {
+		return
+	}
 	if l := a.raft.Leadership(); !l.Self && l.Leader.ID == m.ID && m.Link == peer.Controller && a.raft.Votes() {
 		a.raft.ForgetLeader()
 		a.prepareToStand(ctx, m.ID)

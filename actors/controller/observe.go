@@ -29,7 +29,9 @@ type observer struct {
 	bare bool
 	// asking tells that a request for a vote is under way.
 	asking bool
-	ends   model.LeaderEpoch // of the last record, or of the checkpoint
+	// refused is what the last one came to: it is told once.
+	refused int16
+	ends    model.LeaderEpoch // of the last record, or of the checkpoint
 }
 
 // fetched is the answer to a fetch.

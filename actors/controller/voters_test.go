@@ -1,11 +1,13 @@
 package controller
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"troupe/actors/peer"
 	"troupe/cluster/quorum"
 	"troupe/codec/kerr"
 	"troupe/configs"
@@ -61,4 +63,12 @@ func TestWhatTheLaneHasDoneForATermThatIsOverChangesNothing(t *testing.T) {
 	r := &round{}
 	a := &Actor{term: &term{writing: r, ended: true}}
 	a.wrote(nil, &written{round: r}) // its log is closed
+}
+
+func TestANodeThatEndsWhileTheFilesAreReadIsNotForgotten(t *testing.T) {
+	a := &Actor{term: &term{}, deps: Deps{Config: &configs.Broker{NodeID: 1}}}
+	a.linkDown(nil, &peer.Down{ID: 2, Link: peer.Controller, Refused: true})
+	if !slices.Equal(a.absent.ids, []model.BrokerID{2}) {
+		t.Errorf("%v are taken for gone", a.absent.ids)
+	}
 }
