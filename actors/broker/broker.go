@@ -245,6 +245,7 @@ func (b *Broker) Ready(took time.Duration) string {
 
 // release gives back what prepare took.
 func (b *Broker) release() {
+	b.forgetFailedEras()
 	for _, s := range b.sockets {
 		if s.socket != nil {
 			_ = s.socket.Close() // nothing was accepted from it

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"context"
 	"path/filepath"
 
 	"troupe/actors/disk"
@@ -57,15 +58,36 @@ func (b *Broker) noteEras() {
 			b.log.Warn("a start after a kill will check more than it has to", "dir", d.path, "err", err)
 		}
 		// The warden may have come by before there was a mark to forget.
-		if b.dirOf(d.path).Err() != nil {
-			b.forgetEra(d.path)
+		if b.dirOf(d.path).Err() != nil && b.forgetEra(d.path) != nil {
+			b.refs.warden.Send(&eraDue{path: d.path})
 		}
 	}
 }
 
-// forgetEra has the logs of a failed directory checked whole at the next start, if its disk can still be told so.
-func (b *Broker) forgetEra(path string) {
-	if err := checkpoint.RemoveEra(b.fs, filepath.Join(path, checkpoint.Era)); err != nil {
-		b.log.Error("log directory will look sound to the next start: remove the file before it", "file", filepath.Join(path, checkpoint.Era), "err", err)
+// forgetEra has the logs of a failed directory checked whole at the next start, if its disk can be told so now.
+func (b *Broker) forgetEra(path string) error {
+	return checkpoint.RemoveEra(b.fs, filepath.Join(path, checkpoint.Era))
+}
+
+// forgetFailedEras comes last in a process, when the warden has no more tries: what was written to a disk that failed and came
+// back must not look sound to the next start.
+func (b *Broker) forgetFailedEras() {
+	for _, d := range b.dirs {
+		if d.Err() == nil {
+			continue
+		}
+		tried := make(chan error, 1)
+		go func() { tried <- b.forgetEra(d.Path) }() // a disk that hangs keeps nobody from ending
+		ctx, cancel := context.WithTimeout(context.Background(), haltWithin)
+		var err error
+		select {
+		case err = <-tried:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		cancel()
+		if err != nil {
+			b.log.Error("log directory will look sound to the next start: remove the file before it", "file", filepath.Join(d.Path, checkpoint.Era), "err", err)
+		}
 	}
 }

@@ -143,3 +143,21 @@ func TestADirectoryThatFailedWhileItsLogsWereOpenedBearsNoMark(t *testing.T) {
 		t.Error("the directory bears a mark again")
 	}
 }
+
+// A disk that fails refuses the removal of the mark, too.
+func TestTheMarkOfADirectoryThatFailedGoesWhenItsDiskComesBack(t *testing.T) {
+	n := newNode(t, 1)
+	n.start()
+	if _, err := n.fs.Stat(filepath.Join("/data", checkpoint.Era)); err != nil {
+		t.Fatal(err)
+	}
+	fails(n, vfs.Fault{Err: syscall.EIO}, func(vfs.Call) bool { return true })
+	failed := &disk.Task{Name: "fail", Do: func() error { return syscall.EIO }, Done: func(error) {}}
+	n.dirs[0].Lane(disk.Fsync).Send(failed)
+	<-n.Failed()
+	n.fs.Hook(nil)
+	n.abort()
+	if _, err := n.fs.Stat(filepath.Join("/data", checkpoint.Era)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the mark is there when the process has ended: %v", err)
+	}
+}

@@ -27,7 +27,14 @@ type shortage struct {
 // shortageDue is the next look at a directory that refused work.
 type shortageDue struct{ dir *disk.Dir }
 
+// eraDue is the next try to take away the mark of a directory that failed.
+type eraDue struct {
+	path string
+	told bool // that one failed
+}
+
 func (*shortageDue) MessageKind() string { return "warden.shortage-due" }
+func (*eraDue) MessageKind() string      { return "warden.era-due" }
 
 const (
 	// shortageLook is how often a shortage is looked at, and how long nothing must be refused before it is over.
@@ -36,13 +43,17 @@ const (
 	shortageTell = time.Minute
 	// shortageForget ends one in which nobody has tried to write again: replicas try at least once a minute.
 	shortageForget = 2 * time.Minute
+	// eraAgain is the time between two tries: a disk that refuses everything may come back.
+	eraAgain = 10 * time.Second
 )
 
 // Receive hears what the lanes tell.
 func (w *warden) Receive(ctx *kit.Context, m kit.Message) {
 	switch m := m.(type) {
 	case *disk.Fenced:
-		w.fenced(m)
+		w.fenced(ctx, m)
+	case *eraDue:
+		w.forget(ctx, m)
 	case *disk.Short:
 		w.refused(ctx, m)
 	case *shortageDue:
@@ -52,10 +63,10 @@ func (w *warden) Receive(ctx *kit.Context, m kit.Message) {
 
 // fenced lets the broker go on with the directories that are left. Without the metadata log it cannot follow the cluster,
 // and without any directory it has nothing to serve.
-func (w *warden) fenced(f *disk.Fenced) {
+func (w *warden) fenced(ctx *kit.Context, f *disk.Fenced) {
 	b := w.broker
 	b.log.Error("log directory is offline", "dir", f.Dir.Path, "err", f.Err)
-	b.forgetEra(f.Dir.Path)
+	w.forget(ctx, &eraDue{path: f.Dir.Path})
 	if f.Dir == b.metadataDir {
 		b.fail(fmt.Errorf("the directory of the metadata log, %s, failed: %w", f.Dir.Path, f.Err))
 		return
@@ -67,6 +78,19 @@ func (w *warden) fenced(f *disk.Fenced) {
 		}
 	}
 	b.fail(fmt.Errorf("every log directory failed; the last was %s: %w", f.Dir.Path, f.Err))
+}
+
+// forget tries until the mark is gone: a disk that fails takes no removals either.
+func (w *warden) forget(ctx *kit.Context, m *eraDue) {
+	err := w.broker.forgetEra(m.path)
+	if err == nil {
+		return
+	}
+	if !m.told {
+		m.told = true
+		w.broker.log.Error("log directory would still look sound to the next start, tried again until the end", "dir", m.path, "err", err)
+	}
+	ctx.After(eraAgain, m)
 }
 
 // refused begins a shortage. What comes while one is told of is part of it.

@@ -1,7 +1,9 @@
 package broker
 
 import (
+	"errors"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"troupe/internal/model"
 	"troupe/internal/vfs"
 	"troupe/partitionlog"
+	"troupe/partitionlog/checkpoint"
 )
 
 // A disk is full for five minutes; a hundred logs try again each second. Then a topic goes, and they are written again.
@@ -57,5 +60,35 @@ func TestAFullDiskIsToldOfWhenItBeginsEachMinuteAndWhenItIsOver(t *testing.T) {
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("the log says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestAMarkIsRemovedWhenAFailedDiskOfALivingBrokerComesBack(t *testing.T) {
+	var log transcript
+	manual, order := clock.NewManual(time.Unix(1_700_000_000, 0)), kit.NewDeterministic(1)
+	system := kit.NewSystem(kit.Options{Clock: manual, Dispatcher: order})
+	files := vfs.NewCrashFS(1, manual)
+	mark := filepath.Join("/data", checkpoint.Era)
+	if err := errors.Join(files.MkdirAll("/data", 0o755), checkpoint.NoteEra(files, mark)); err != nil {
+		t.Fatal(err)
+	}
+	b := &Broker{log: slog.New(slog.NewTextHandler(&log, nil)), fs: files, failed: make(chan error, 1)}
+	ref := system.Spawn("warden", kit.Props{Kind: "warden", New: func() kit.Behavior { return &warden{broker: b} }})
+	dir := disk.Open(system, partitionlog.NewEnv(files, vfs.NewDescriptors(100)), "/data", model.DirectoryID{1}, disk.Lanes{}, ref)
+	b.dirs = []*disk.Dir{dir}
+	files.Hook(func(vfs.Call) vfs.Fault { return vfs.Fault{Err: syscall.EIO} })
+	dir.BulkLane(model.TopicPartition{}).Send(&disk.Task{Name: "fail", Do: func() error { return syscall.EIO }, Done: func(error) {}})
+	for _, s := range []struct {
+		well, lasts bool
+	}{{false, true}, {true, false}} {
+		if s.well {
+			files.Hook(nil)
+		}
+		order.Run(1 << 20)
+		manual.Advance(time.Minute)
+		order.Run(1 << 20)
+		if lasts, err := checkpoint.EraLasts(files, mark); err != nil || lasts != s.lasts {
+			t.Errorf("the disk is well: %v; the mark lasts: %v, %v", s.well, lasts, err)
+		}
 	}
 }
