@@ -328,3 +328,19 @@ func TestAFollowerCutsItsLogWhereItMayPartFromTheLeaders(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatAFollowerSaidLastIsKeptWhateverComesLate(t *testing.T) {
+	latest := FollowerFetch{Replica: 2, Epoch: 20, LeaderEpoch: 7, Offset: 100}
+	for title, late := range map[string]FollowerFetch{
+		"of a leader epoch before":  {Replica: 2, Epoch: 20, LeaderEpoch: 6, Offset: 90},
+		"of the process before":     {Replica: 2, Epoch: 19, LeaderEpoch: 7, Offset: 90},
+		"of another follower, also": {Replica: 3, Epoch: 4, LeaderEpoch: 7, Offset: 90},
+	} {
+		d := &durable{}
+		d.heard(&latest)
+		d.heard(&late)
+		if d.followers[0] != latest {
+			t.Errorf("%s: %+v is kept", title, d.followers[0])
+		}
+	}
+}

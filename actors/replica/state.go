@@ -32,15 +32,16 @@ type durable struct {
 	followers []FollowerFetch
 }
 
-// heard keeps what a follower says.
+// heard keeps what a follower says, but for what comes late, as FollowerFetched has it too.
 func (d *durable) heard(f *FollowerFetch) {
-	for i := range d.followers {
-		if d.followers[i].Replica == f.Replica {
-			d.followers[i] = *f
-			return
-		}
+	i := slices.IndexFunc(d.followers, func(known FollowerFetch) bool { return known.Replica == f.Replica })
+	switch {
+	case i < 0:
+		d.followers = append(d.followers, *f)
+	case f.LeaderEpoch < d.followers[i].LeaderEpoch || f.Epoch != -1 && f.Epoch < d.followers[i].Epoch:
+	default:
+		d.followers[i] = *f
 	}
-	d.followers = append(d.followers, *f)
 }
 
 // role is what a replica is to be: a leader, a follower, or neither where nobody leads.
