@@ -62,6 +62,9 @@ func (c *byteCheck) look(p *process, r *replica.Handle) {
 		return // the disk fails, or the log has moved on
 	}
 	defer region.Release()
+	if region.Len == 0 {
+		return // compaction has left nothing between what was compared and the high watermark
+	}
 	b := make([]byte, region.Len)
 	if _, err := region.File.ReadAt(b, region.Pos); err != nil {
 		return
