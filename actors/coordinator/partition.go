@@ -1,6 +1,8 @@
 package coordinator
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"troupe/actors/kit"
@@ -136,9 +138,11 @@ func (p *partition) Crashed(error) { p.dismiss() }
 // Stopped does the same when the leadership has ended.
 func (p *partition) Stopped(*kit.Context) { p.dismiss() }
 
-// dismiss answers everybody who is known here, whether the machine has them waiting or a reply of theirs is parked.
+// dismiss answers everybody who is known here in the order of their requests, whether the machine has them waiting or a reply of
+// theirs is parked.
 func (p *partition) dismiss() {
-	for _, r := range p.requests {
+	for _, t := range slices.Sorted(maps.Keys(p.requests)) {
+		r := p.requests[t]
 		r.Give(p.deps.Refuse(r.Call.Body, kerr.NotCoordinator))
 	}
 	clear(p.requests)
