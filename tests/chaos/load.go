@@ -84,7 +84,9 @@ func start(t testing.TB, bootstrap string, producers int, settings map[string]st
 }
 
 func (l *Load) client(options ...kgo.Opt) *kgo.Client {
-	client, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(l.bootstrap), kgo.MetadataMinAge(50 * time.Millisecond)}, options...)...)
+	// A broker that is killed before its first answer looks to this client like one that wants SASL: it is told to try again.
+	always := []kgo.Opt{kgo.SeedBrokers(l.bootstrap), kgo.MetadataMinAge(50 * time.Millisecond), kgo.AlwaysRetryEOF()}
+	client, err := kgo.NewClient(append(always, options...)...)
 	if err != nil {
 		l.t.Fatal(err)
 	}
