@@ -3,8 +3,6 @@ package group
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -20,9 +18,10 @@ import (
 	"troupe/cluster/image"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
+	"troupe/internal/scenario"
 )
 
-// Scenario files are read as prose ("# …"), a command, "----", and what comes of it, up to an empty line.
+// The commands of the scenario files.
 //
 //	a: Api version {json}    client a sends a request: the records it appends, and the replies that leave
 //	wait duration            time passes
@@ -42,35 +41,13 @@ import (
 // subscription to the topics t and u, "has(t t:0)" one that says what it has, "asg(t:0)" an assignment. Fields with their
 // default are left out of the output.
 func TestScenarios(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d scenarios, %v", len(files), err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { runScenario(t, file) })
-	}
-}
-
-func runScenario(t *testing.T, file string) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := newStage(t)
-	for _, block := range strings.Split(strings.TrimSpace(string(text)), "\n\n") {
-		head, want, _ := strings.Cut(block+"\n", "----\n")
-		var got strings.Builder
-		for line := range strings.Lines(head) {
-			if command := strings.TrimSpace(line); !strings.HasPrefix(command, "#") && command != "" {
-				got.WriteString(s.do(command))
-				got.WriteString(s.misread.String())
-				s.misread.Reset()
-			}
+	scenario.Run(t, "testdata/*.txt", func(t *testing.T) func(string) string {
+		s := newStage(t)
+		return func(command string) string {
+			s.misread.Reset()
+			return s.do(command) + s.misread.String()
 		}
-		if strings.TrimSpace(got.String()) != strings.TrimSpace(want) {
-			t.Errorf("%s\n--- got\n%s--- want\n%s", head, got.String(), want)
-		}
-	}
+	})
 }
 
 // stage is a machine with a log that keeps what it is given.

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -19,9 +17,10 @@ import (
 	"troupe/cluster/image"
 	"troupe/cluster/record"
 	"troupe/internal/model"
+	"troupe/internal/scenario"
 )
 
-// Scenario files are read as prose ("# …"), a command, "----", and what comes of it, up to an empty line.
+// The commands of the scenario files.
 //
 //	brokers 1 2:rack          registers and unfences brokers
 //	Api version {json}        a request: the records it appends, and its reply when they are committed at once
@@ -34,36 +33,7 @@ import (
 //
 // In json "id(topic)" and "uuid(n)" stand for ids. Fields with their default are left out of the output.
 func TestScenarios(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d scenarios, %v", len(files), err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { runScenario(t, file) })
-	}
-}
-
-func runScenario(t *testing.T, file string) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := newStage(t)
-	for _, block := range strings.Split(strings.TrimSpace(string(text)), "\n\n") {
-		head, want, _ := strings.Cut(block+"\n", "----\n")
-		var command string
-		for line := range strings.Lines(head) {
-			if !strings.HasPrefix(line, "#") && strings.TrimSpace(line) != "" {
-				command = strings.TrimSpace(line)
-			}
-		}
-		if command == "" {
-			continue
-		}
-		if got := s.do(command); strings.TrimSpace(got) != strings.TrimSpace(want) {
-			t.Errorf("%s\n--- got\n%s--- want\n%s", head, got, want)
-		}
-	}
+	scenario.Run(t, "testdata/*.txt", func(t *testing.T) func(string) string { return newStage(t).do })
 }
 
 // stage is a machine with a log that keeps what it is given.
