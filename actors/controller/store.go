@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"math"
 	"path/filepath"
 	"time"
 
@@ -13,6 +13,7 @@ import (
 	"troupe/cluster/record"
 	"troupe/codec/batch"
 	"troupe/internal/model"
+	"troupe/internal/vfs"
 	"troupe/partitionlog"
 	"troupe/partitionlog/checkpoint"
 )
@@ -197,22 +198,8 @@ func parseCheckpoint(name string, data []byte, end model.Offset, epoch model.Lea
 }
 
 // readFile reads a whole file; checkpoints are as large as the metadata, which is in memory anyway.
-func (s *store) readFile(name string) (data []byte, err error) {
-	f, err := s.env.FS.Open(filepath.Join(s.path, name), os.O_RDONLY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	size, err := f.Size()
-	if err != nil {
-		return nil, err
-	}
-	data = make([]byte, size)
-	n, err := f.ReadAt(data, 0)
-	if n == len(data) {
-		err = nil
-	}
-	return data, err
+func (s *store) readFile(name string) ([]byte, error) {
+	return vfs.ReadFile(s.env.FS, filepath.Join(s.path, name), math.MaxInt64)
 }
 
 // writeCheckpoint makes a checkpoint file: whole under its name, or not there.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"troupe/cluster/founding"
@@ -26,6 +25,9 @@ import (
 //
 // It is left there: a start that was cut off before the metadata log was made finds the first voters in it.
 const File = "founding.json"
+
+// maxFile bounds what is read of it: some hundred voters.
+const maxFile = 1 << 20
 
 type saved struct {
 	Version     int    `json:"version"`
@@ -110,21 +112,12 @@ func (f *saved) proposal() (*founding.Proposal, error) {
 }
 
 // read gives nil where there is no file.
-func read(fsys vfs.FS, name string) (_ *saved, err error) {
-	f, err := fsys.Open(name, os.O_RDONLY, 0)
+func read(fsys vfs.FS, name string) (*saved, error) {
+	data, err := vfs.ReadFile(fsys, name, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	size, err := f.Size()
-	if err != nil {
-		return nil, err
-	}
-	data := make([]byte, size)
-	if n, err := f.ReadAt(data, 0); n < len(data) {
 		return nil, err
 	}
 	var out saved

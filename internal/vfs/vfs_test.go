@@ -280,3 +280,32 @@ func TestAnEraLastsWhileThePageCacheAndTheFileDo(t *testing.T) {
 		})
 	}
 }
+
+func TestAFileLongerThanItsReaderAllowsIsNotRead(t *testing.T) {
+	for title, fsys := range map[string]FS{"of the system": OS(), "in memory": NewCrashFS(1, clock.NewManual(start))} {
+		t.Run(title, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := fsys.MkdirAll(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			name := filepath.Join(dir, "file")
+			f, err := fsys.Open(name, os.O_RDWR|os.O_CREATE, 0o644)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if _, err := f.WriteAt([]byte("12345"), 0); err != nil {
+				t.Fatal(err)
+			}
+			if data, err := ReadFile(fsys, name, 5); err != nil || string(data) != "12345" {
+				t.Errorf("a file of 5 bytes where 5 are allowed: %q, %v", data, err)
+			}
+			if data, err := ReadFile(fsys, name, 4); !errors.Is(err, ErrTooLarge) || data != nil {
+				t.Errorf("a file of 5 bytes where 4 are allowed: %q, %v", data, err)
+			}
+			if _, err := ReadFile(fsys, name+"s", 4); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("a file that is not there: %v", err)
+			}
+		})
+	}
+}

@@ -10,7 +10,6 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -65,24 +64,12 @@ func writeNew(fsys vfs.FS, name string, data []byte, sync bool) (err error) {
 }
 
 // read returns the whole file; the error is fs.ErrNotExist when there is none.
-func read(fsys vfs.FS, name string) (data []byte, err error) {
-	f, err := fsys.Open(name, os.O_RDONLY, 0)
-	if err != nil {
-		return nil, err
+func read(fsys vfs.FS, name string) ([]byte, error) {
+	data, err := vfs.ReadFile(fsys, name, maxSize)
+	if errors.Is(err, vfs.ErrTooLarge) {
+		return nil, &FormatError{File: name, Reason: err.Error()}
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	size, err := f.Size()
-	if err != nil {
-		return nil, err
-	}
-	if size > maxSize {
-		return nil, &FormatError{File: name, Reason: fmt.Sprintf("has %d bytes, more than any file of this kind", size)}
-	}
-	data = make([]byte, size)
-	if n, err := f.ReadAt(data, 0); err != nil && !(errors.Is(err, io.EOF) && n == len(data)) {
-		return nil, err
-	}
-	return data, nil
+	return data, err
 }
 
 func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
