@@ -247,7 +247,7 @@ const fetchKey = 1
 func (op *fetchOp) dropOffline() {
 	for i := range op.results {
 		res := &op.results[i]
-		if res.region.Len > 0 && res.part.handle.Dir.Err() != nil {
+		if res.region.Len > 0 && res.part.handle.Dir().Err() != nil {
 			res.region.Release()
 			*res = fetchResult{part: res.part, code: kerr.KafkaStorageError, highWatermark: -1, lastStable: -1, start: -1}
 		}

@@ -125,7 +125,7 @@ func (s *offsetSearch) start(req *kmsg.ListOffsetsRequest, g *gather) {
 	default:
 		// Indexes and batches may have to come from the disk, which a connection's goroutine does not wait for.
 		g.expect()
-		h.Dir.ColdLane(h.TP).SendCaused(s.request.Cause, &disk.Task{
+		h.Dir().ColdLane(h.TP).SendCaused(s.request.Cause, &disk.Task{
 			Name: "find an offset by time in " + h.TP.String(),
 			Do:   s.search,
 			Done: func(err error) {

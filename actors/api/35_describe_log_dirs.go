@@ -63,7 +63,7 @@ func (n *Node) logsByDir(topics []kmsg.DescribeLogDirsRequestTopic) map[*disk.Di
 	found := map[*disk.Dir][]*replica.Handle{}
 	if topics == nil {
 		for _, h := range n.Replicas.All() {
-			found[h.Dir] = append(found[h.Dir], h)
+			found[h.Dir()] = append(found[h.Dir()], h)
 		}
 		return found
 	}
@@ -73,7 +73,7 @@ func (n *Node) logsByDir(topics []kmsg.DescribeLogDirsRequestTopic) map[*disk.Di
 		for _, p := range t.Partitions {
 			tp := model.TopicPartition{Topic: t.Topic, Partition: p}
 			if h := n.Replicas.Get(tp); h != nil && !seen[tp] {
-				found[h.Dir] = append(found[h.Dir], h)
+				found[h.Dir()] = append(found[h.Dir()], h)
 			}
 			seen[tp] = true
 		}

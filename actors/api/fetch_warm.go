@@ -37,7 +37,7 @@ func (n *Node) warm(cause trace.Context, results []fetchResult, wake kit.Errand)
 			w.left.Store(1)
 		}
 		w.left.Add(1)
-		res.part.handle.Dir.ColdLane(res.part.handle.TP).SendCaused(cause, &disk.Warm{
+		res.part.handle.Dir().ColdLane(res.part.handle.TP).SendCaused(cause, &disk.Warm{
 			File: res.region.File, Pos: res.region.Pos, Len: res.region.Len, Done: w.finished,
 		})
 	}

@@ -27,7 +27,7 @@ func leaderView(h *replica.Handle, epoch model.LeaderEpoch) (*partitionlog.View,
 	known := st.LeaderEpoch != model.NoLeaderEpoch && epoch != model.NoLeaderEpoch
 	switch {
 	// First of all: a fenced directory's replicas may still believe that they lead.
-	case h.Dir.Err() != nil:
+	case h.Dir().Err() != nil:
 		return nil, kerr.KafkaStorageError
 	case !st.Online || view == nil:
 		return nil, kerr.NotLeaderOrFollower

@@ -108,7 +108,7 @@ func (c *checkpointer) read(d *disk.Dir, file string, settled model.Offset) disk
 	}
 	for _, h := range c.replicas.All() {
 		at, ok := h.Checkpoint()
-		if h.Dir != d || !ok {
+		if h.Dir() != d || !ok {
 			continue
 		}
 		switch file {

@@ -24,7 +24,7 @@ func (b *Broker) spawnCleaners() {
 
 // dropped has the checkpoint of a deleted log forgotten.
 func (b *Broker) dropped(h *replica.Handle) {
-	if ref, ok := b.cleaners[h.Dir]; ok {
+	if ref, ok := b.cleaners[h.Dir()]; ok {
 		ref.Send(&cleaner.Dropped{Handle: h})
 	}
 }

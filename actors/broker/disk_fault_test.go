@@ -236,7 +236,7 @@ func partitionOf(t *testing.T, c *client, topic string) kmsg.MetadataResponseTop
 func dirOf(n *node, topic string) string {
 	for _, h := range n.replicas.All() {
 		if h.TP.Topic == topic {
-			return h.Dir.Path
+			return h.Dir().Path
 		}
 	}
 	return ""

@@ -61,7 +61,7 @@ func (p *placement) misplaced(i *image.Image, self model.BrokerID) (found []*rep
 			continue
 		}
 		at := slices.Index(of.Replicas, self)
-		if at < 0 || at < len(of.Directories) && of.Directories[at] == h.Dir.ID {
+		if at < 0 || at < len(of.Directories) && of.Directories[at] == h.Dir().ID {
 			continue
 		}
 		found = append(found, h)
@@ -71,7 +71,7 @@ func (p *placement) misplaced(i *image.Image, self model.BrokerID) (found []*rep
 	}
 	// Sorted, so that those of a directory and of a topic follow each other, and the same state gives the same request.
 	slices.SortFunc(found, func(a, b *replica.Handle) int {
-		return cmp.Or(bytes.Compare(a.Dir.ID[:], b.Dir.ID[:]), a.TopicID.Compare(b.TopicID), cmp.Compare(a.TP.Partition, b.TP.Partition))
+		return cmp.Or(bytes.Compare(a.Dir().ID[:], b.Dir().ID[:]), a.TopicID.Compare(b.TopicID), cmp.Compare(a.TP.Partition, b.TP.Partition))
 	})
 	return found[:min(len(found), placementsMax)]
 }
@@ -91,10 +91,10 @@ func (l *lifecycle) place(ctx *kit.Context) {
 	req := kmsg.NewPtrAssignReplicasToDirsRequest()
 	req.BrokerID, req.BrokerEpoch = int32(l.state.id), int64(l.state.epoch())
 	for i, h := range found {
-		apart := i == 0 || found[i-1].Dir != h.Dir
+		apart := i == 0 || found[i-1].Dir() != h.Dir()
 		if apart {
 			dir := kmsg.NewAssignReplicasToDirsRequestDirectory()
-			dir.ID = h.Dir.ID
+			dir.ID = h.Dir().ID
 			req.Directories = append(req.Directories, dir)
 		}
 		dir := &req.Directories[len(req.Directories)-1]

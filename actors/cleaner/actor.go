@@ -217,7 +217,7 @@ func (a *actor) checkpoint(done func(error)) *disk.Task {
 	fs, path, points := a.deps.Dir.Env.FS, a.path(), map[model.TopicPartition]model.Offset{}
 	for tp, p := range a.kept.points {
 		h := a.deps.Replicas.Get(tp)
-		if h == nil || h.Dir != a.deps.Dir || !p.topic.IsZero() && p.topic != h.TopicID {
+		if h == nil || h.Dir() != a.deps.Dir || !p.topic.IsZero() && p.topic != h.TopicID {
 			continue
 		}
 		points[tp] = p.offset

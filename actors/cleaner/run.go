@@ -126,7 +126,7 @@ func (a *actor) measure(ctx *kit.Context, r *run, candidates []candidate) {
 func (a *actor) candidates() (out []candidate) {
 	for _, h := range a.deps.Replicas.All() {
 		busy := slices.ContainsFunc(a.runs, func(r *run) bool { return r.handle == h })
-		if h.Dir == a.deps.Dir && h.Config().Log.Compact && h.View() != nil && !busy && !a.kept.aside[h] {
+		if h.Dir() == a.deps.Dir && h.Config().Log.Compact && h.View() != nil && !busy && !a.kept.aside[h] {
 			out = append(out, candidate{h, a.cleaned(h)})
 		}
 	}

@@ -130,7 +130,7 @@ func (s *Server) requestRows() []requestRow {
 func (s *Server) directoryRows() []directoryRow {
 	sizes := map[string]int64{}
 	for _, h := range s.deps.Node.Replicas.All() {
-		sizes[h.Dir.Path] += h.Size()
+		sizes[h.Dir().Path] += h.Size()
 	}
 	rows := []directoryRow{}
 	for _, d := range s.deps.Node.Dirs {

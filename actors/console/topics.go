@@ -116,7 +116,7 @@ func describePartition(number int32, p *image.Partition, h *replica.Handle) part
 	if h == nil {
 		return row
 	}
-	row.Here, row.Online, row.Size, row.Directory = true, h.Status().Online, h.Size(), h.Dir.Path
+	row.Here, row.Online, row.Size, row.Directory = true, h.Status().Online, h.Size(), h.Dir().Path
 	if v := h.View(); v != nil {
 		row.LogStart, row.HighWatermark, row.LogEnd = int64(v.LogStart), int64(v.HighWatermark), int64(v.LogEnd)
 		row.Segments = v.Segments()

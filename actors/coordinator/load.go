@@ -75,7 +75,7 @@ func (p *partition) read(ctx *kit.Context, view *partitionlog.View) {
 	h, l, self := p.kept.lead.Handle, p.loading, ctx.Self()
 	res := &loaded{attempt: p.attempt}
 	from, end, most := l.at, l.end, p.deps.LoadBytes
-	ctx.Send(h.Dir.ColdLane(h.TP), &disk.Task{
+	ctx.Send(h.Dir().ColdLane(h.TP), &disk.Task{
 		Name: "load " + h.TP.String(),
 		Do: func() error {
 			r, err := view.Read(from, end, most, true)

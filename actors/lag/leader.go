@@ -122,7 +122,7 @@ func (q *inquiry) look(w *Wanted, h *replica.Handle) {
 				a.Times[i] = ms
 			} else if !known {
 				q.cold = append(q.cold, lookup{
-					lane: h.Dir.ColdLane(w.At), view: v, at: record, limit: a.End, answer: len(q.answers), in: i, result: Timeless,
+					lane: h.Dir().ColdLane(w.At), view: v, at: record, limit: a.End, answer: len(q.answers), in: i, result: Timeless,
 				})
 			}
 		}

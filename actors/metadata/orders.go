@@ -169,7 +169,7 @@ func (a *applier) place(assigned []model.DirectoryID, at int) *disk.Dir {
 	counts := make(map[*disk.Dir]int, len(a.deps.Dirs))
 	if len(a.deps.Dirs) > 1 {
 		for _, h := range a.deps.Replicas.All() {
-			counts[h.Dir]++
+			counts[h.Dir()]++
 		}
 	}
 	return slices.MinFunc(a.deps.Dirs, func(x, y *disk.Dir) int {

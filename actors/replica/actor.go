@@ -78,11 +78,11 @@ func (a *actor) Start(ctx *kit.Context) {
 	h.actor.Store(&self) // the shard may not have come to it when the first producer is told
 	fresh := a.kept.fresh
 	a.kept.fresh = false
-	a.kept.renewed = a.kept.renewed || fresh && h.Dir.Checkpoints.Mention(h.TP)
+	a.kept.renewed = a.kept.renewed || fresh && h.Dir().Checkpoints.Mention(h.TP)
 	if fresh && !a.kept.renewed {
-		a.adopt(ctx, partitionlog.New(h.Dir.Env, logDir(h), h.TP, h.Config().Log, h.TopicID))
+		a.adopt(ctx, partitionlog.New(h.Dir().Env, logDir(h), h.TP, h.Config().Log, h.TopicID))
 		a.run(ctx, a.log.Create())
-	} else if h.Dir.Err() == nil {
+	} else if h.Dir().Err() == nil {
 		a.open(ctx)
 	}
 	a.EndBatch(ctx)

@@ -60,7 +60,7 @@ func (a *actor) unavailable() kerr.Code {
 	switch {
 	case a.kept.ending.asked():
 		return kerr.NotLeaderOrFollower
-	case a.resting || a.kept.handle.Dir.Err() != nil:
+	case a.resting || a.kept.handle.Dir().Err() != nil:
 		return kerr.KafkaStorageError
 	}
 	return kerr.None
@@ -100,7 +100,7 @@ func (a *actor) submitAppends(ctx *kit.Context) {
 	a.appends = a.appends[:0]
 	a.outstanding += len(jobs)
 	a.kept.worked = true
-	ctx.Send(h.Dir.AppendLane(h.TP), &disk.Appends{Jobs: jobs, Owner: ctx.Self(), Incarnation: ctx.Incarnation()})
+	ctx.Send(h.Dir().AppendLane(h.TP), &disk.Appends{Jobs: jobs, Owner: ctx.Self(), Incarnation: ctx.Incarnation()})
 }
 
 // run sends one job to its lane; nil is no job.
@@ -111,7 +111,7 @@ func (a *actor) run(ctx *kit.Context, job *partitionlog.Job) {
 	h := a.kept.handle
 	a.outstanding++
 	a.kept.worked = true
-	ctx.Send(h.Dir.LaneFor(job, h.TP), &disk.Run{Job: job, Owner: ctx.Self(), Incarnation: ctx.Incarnation()})
+	ctx.Send(h.Dir().LaneFor(job, h.TP), &disk.Run{Job: job, Owner: ctx.Self(), Incarnation: ctx.Incarnation()})
 }
 
 type finished = disk.Finished

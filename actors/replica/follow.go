@@ -177,9 +177,9 @@ func (a *actor) cutDone(ctx *kit.Context) {
 	h, self, point := a.kept.handle, ctx.Self(), a.log.RecoveryPoint()
 	a.outstanding++
 	done := &lowered{incarnation: ctx.Incarnation()}
-	ctx.Send(h.Dir.BulkLane(h.TP), &disk.Task{
+	ctx.Send(h.Dir().BulkLane(h.TP), &disk.Task{
 		Name: "lower the recovery point of " + h.TP.String(),
-		Do:   func() error { return h.Dir.Checkpoints.Lower(h.TP, point) },
+		Do:   func() error { return h.Dir().Checkpoints.Lower(h.TP, point) },
 		Done: func(err error) {
 			done.err = err
 			self.Send(done)

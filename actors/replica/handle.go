@@ -28,8 +28,8 @@ type Status struct {
 type Handle struct {
 	TP      model.TopicPartition
 	TopicID model.TopicID
-	Dir     *disk.Dir
 
+	dir    atomic.Pointer[disk.Dir]
 	actor  atomic.Pointer[kit.Ref]
 	view   atomic.Pointer[partitionlog.View]
 	status atomic.Pointer[Status]
@@ -93,7 +93,8 @@ func (h *Handle) Checkpoint() (Checkpoint, bool) {
 
 // NewHandle makes the handle of a replica whose actor is not running yet.
 func NewHandle(tp model.TopicPartition, id model.TopicID, dir *disk.Dir, cfg *Config) *Handle {
-	h := &Handle{TP: tp, TopicID: id, Dir: dir}
+	h := &Handle{TP: tp, TopicID: id}
+	h.dir.Store(dir)
 	h.status.Store(&Status{LeaderEpoch: model.NoLeaderEpoch})
 	h.config.Store(cfg)
 	return h
@@ -121,6 +122,9 @@ func (h *Handle) View() *partitionlog.View { return h.view.Load() }
 
 // Status tells the replica's role.
 func (h *Handle) Status() *Status { return h.status.Load() }
+
+// Dir is the log directory that the replica lies in. It changes when the replica is moved to another one.
+func (h *Handle) Dir() *disk.Dir { return h.dir.Load() }
 
 // Config is the configuration that appends are checked against.
 func (h *Handle) Config() *Config { return h.config.Load() }

@@ -15,7 +15,7 @@ import (
 	"troupe/partitionlog"
 )
 
-func logDir(h *Handle) string { return filepath.Join(h.Dir.Path, h.TP.String()) }
+func logDir(h *Handle) string { return filepath.Join(h.Dir().Path, h.TP.String()) }
 
 // open has the bulk lane open the log from its files, when the jobs of a log before it have ended on the other lanes:
 // one that is still to be written would land in the middle of the new log.
@@ -34,14 +34,14 @@ func (a *actor) open(ctx *kit.Context) {
 		Name: "open " + h.TP.String(),
 		Do: func() (err error) {
 			if renewed {
-				err = h.Dir.Checkpoints.Forget(h.TP)
+				err = h.Dir().Checkpoints.Forget(h.TP)
 			}
 			if err == nil {
-				res.log, res.recovery, err = partitionlog.Open(h.Dir.Env, logDir(h), h.TP, cfg.Log, params)
+				res.log, res.recovery, err = partitionlog.Open(h.Dir().Env, logDir(h), h.TP, cfg.Log, params)
 			}
 			if foreign := (*partitionlog.ForeignError)(nil); errors.As(err, &foreign) {
 				if res.aside, err = setAside(h, foreign.Found); err == nil {
-					res.log, res.recovery, err = partitionlog.Open(h.Dir.Env, logDir(h), h.TP, cfg.Log, params)
+					res.log, res.recovery, err = partitionlog.Open(h.Dir().Env, logDir(h), h.TP, cfg.Log, params)
 				}
 			}
 			if err == nil {
@@ -55,17 +55,17 @@ func (a *actor) open(ctx *kit.Context) {
 		},
 	}
 	if !a.kept.worked {
-		ctx.Send(h.Dir.BulkLane(h.TP), task)
+		ctx.Send(h.Dir().BulkLane(h.TP), task)
 		return
 	}
-	ctx.Send(h.Dir.AppendLane(h.TP), passing(h.Dir.Lane(disk.Fsync), passing(h.Dir.BulkLane(h.TP), task)))
+	ctx.Send(h.Dir().AppendLane(h.TP), passing(h.Dir().Lane(disk.Fsync), passing(h.Dir().BulkLane(h.TP), task)))
 }
 
 // settle does what has to be done on the disk before the log takes batches. Its recovery point falls where a power cut took
 // more than it should, or ended a truncation half way. What a killed process left in the page cache is made durable, so that
 // with flush.messages all that the log holds counts as written at once.
 func settle(h *Handle, log *partitionlog.Log, flushMessages int64) error {
-	err := h.Dir.Checkpoints.Lower(h.TP, log.RecoveryPoint())
+	err := h.Dir().Checkpoints.Lower(h.TP, log.RecoveryPoint())
 	if err == nil && int64(log.LogEnd()-log.Flushed()) >= flushMessages {
 		job := log.Flush()
 		err = job.Run()
@@ -80,7 +80,7 @@ func settle(h *Handle, log *partitionlog.Log, flushMessages int64) error {
 // setAside renames a directory that belongs to an earlier topic of the name, whose deletion a crash cut short, gives its new
 // name, and has the checkpoints forget it.
 func setAside(h *Handle, id model.TopicID) (aside string, err error) {
-	fsys, dir := h.Dir.Env.FS, logDir(h)
+	fsys, dir := h.Dir().Env.FS, logDir(h)
 	stray := fmt.Sprintf("%s.%s-stray", dir, id.Hex())
 	if err := fsys.Rename(dir, stray); err != nil {
 		return "", err
@@ -88,7 +88,7 @@ func setAside(h *Handle, id model.TopicID) (aside string, err error) {
 	if err := fsys.SyncDir(filepath.Dir(dir)); err != nil {
 		return stray, err
 	}
-	return stray, h.Dir.Checkpoints.Forget(h.TP)
+	return stray, h.Dir().Checkpoints.Forget(h.TP)
 }
 
 // passing waits for its turn in a lane and then goes on to the next one, whatever became of the lane.
@@ -115,7 +115,7 @@ func (a *actor) opened(ctx *kit.Context, m *opened) {
 		return
 	}
 	if r := m.recovery; r.Reason != nil {
-		a.deps.Log.Warn("log was damaged, what is whole of it is kept", "partition", a.kept.handle.TP.String(), "dir", a.kept.handle.Dir.Path, "err", r.Reason,
+		a.deps.Log.Warn("log was damaged, what is whole of it is kept", "partition", a.kept.handle.TP.String(), "dir", a.kept.handle.Dir().Path, "err", r.Reason,
 			"cut_off_bytes", r.TruncatedBytes, "deleted_segments", r.DeletedSegments)
 	}
 	a.kept.renewed = false
@@ -137,8 +137,8 @@ func (a *actor) openFailed(ctx *kit.Context, err error) {
 	if partitionlog.Passes(err) {
 		level = slog.LevelDebug // of a full disk the broker tells
 	}
-	a.deps.Log.Log(context.Background(), level, "log could not be opened", "partition", h.TP.String(), "dir", h.Dir.Path, "err", err)
-	if h.Dir.Err() == nil {
+	a.deps.Log.Log(context.Background(), level, "log could not be opened", "partition", h.TP.String(), "dir", h.Dir().Path, "err", err)
+	if h.Dir().Err() == nil {
 		a.rest(ctx)
 		return
 	}
@@ -178,7 +178,7 @@ func (a *actor) giveUpLog(ctx *kit.Context, err error) {
 	a.appends, a.cut = nil, nil
 	a.machine = a.newMachine()
 	switch {
-	case h.Dir.Err() != nil:
+	case h.Dir().Err() != nil:
 		a.goOffline()
 	case partitionlog.Passes(err):
 		a.rest(ctx)

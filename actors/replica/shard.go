@@ -220,9 +220,9 @@ func (s *shard) unlink(ctx *kit.Context, m *unlinkDue) {
 // removeFiles is deferrable for a directory whose name says that it is deleted: a start removes those.
 func (s *shard) removeFiles(ctx *kit.Context, h *Handle, path string, deferrable bool, then func()) {
 	log, told := s.deps.Log, s.deps.Journal
-	ctx.Send(h.Dir.BulkLane(h.TP), &disk.Task{
+	ctx.Send(h.Dir().BulkLane(h.TP), &disk.Task{
 		Name: "remove " + path, Deferrable: deferrable,
-		Do: partitionlog.RemoveDirectory(h.Dir.Env, path).Run,
+		Do: partitionlog.RemoveDirectory(h.Dir().Env, path).Run,
 		Done: func(err error) {
 			switch {
 			case errors.Is(err, disk.ErrPutOff):
