@@ -3,9 +3,11 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"strconv"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,25 +21,39 @@ import (
 const patience = 2 * time.Minute
 
 // Load is a set of idempotent producers that write numbered records and remember what was acknowledged.
-//
-// Invariants checked by Verify, which follow from acks=all and idempotence (KIP-98):
-//  1. Every acknowledged record is in the log, at the offset that it was acknowledged with.
-//  2. No record is in the log twice.
-//  3. The records of one producer are in the order in which it sent them.
 type Load struct {
 	t          testing.TB
 	bootstrap  string
 	topic      string
 	partitions int32
-	rest       time.Duration // of a producer between two records
+	options    Options
 	stop       context.CancelFunc
 	writers    sync.WaitGroup
 
-	mu    sync.Mutex
-	acked map[place]string
+	mu      sync.Mutex
+	acked   map[place]string
+	count   int
+	givenUp map[string]int // how often a record was, by the reason
+	grown   chan struct{}  // closed and replaced with each acknowledgement
+	pace    map[int32]pace
+}
+
+// Options says what a load is like. The zero value is of one producer that writes as fast as it can to four partitions of
+// one replica.
+type Options struct {
+	Producers  int
+	Partitions int32
+	Replicas   int16
+	Settings   map[string]string // of the topic
+	Rest       time.Duration     // of a producer between two records
+	Client     []kgo.Opt         // of the producers
+}
+
+// pace is how a partition acknowledges: how often it did, when last, and the longest time that it did not.
+type pace struct {
 	count int
-	lost  map[string]int // how often a record was given up, by the reason
-	grown chan struct{}  // closed and replaced with each acknowledgement
+	last  time.Time
+	gap   time.Duration
 }
 
 // place is where a record was acknowledged to be.
@@ -49,43 +65,55 @@ type place struct {
 // Start makes a topic and starts the producers; they go on until Stop. Settings are those of the topic.
 func Start(t testing.TB, bootstrap string, producers int, settings map[string]string) *Load {
 	t.Helper()
-	return start(t, bootstrap, producers, settings, 0)
+	return StartWith(t, bootstrap, Options{Producers: producers, Settings: settings})
 }
 
 // Trickle is Start for tests that are about those who read: it goes on for minutes and is remembered all the same.
 func Trickle(t testing.TB, bootstrap string) *Load {
 	t.Helper()
-	return start(t, bootstrap, 1, nil, 2*time.Millisecond)
+	return StartWith(t, bootstrap, Options{Rest: 2 * time.Millisecond})
 }
 
-func start(t testing.TB, bootstrap string, producers int, settings map[string]string, rest time.Duration) *Load {
+// StartWith is Start for whoever wants more than that. Several bootstrap addresses stand between commas.
+func StartWith(t testing.TB, bootstrap string, o Options) *Load {
 	t.Helper()
+	o.Producers, o.Partitions, o.Replicas = max(o.Producers, 1), cmp.Or(o.Partitions, 4), max(o.Replicas, 1)
 	l := &Load{
-		t: t, bootstrap: bootstrap, topic: fmt.Sprintf("load-%d", time.Now().UnixNano()), partitions: 4, rest: rest,
-		acked: map[place]string{}, lost: map[string]int{}, grown: make(chan struct{}),
+		t: t, bootstrap: bootstrap, topic: fmt.Sprintf("load-%d", time.Now().UnixNano()), partitions: o.Partitions, options: o,
+		acked: map[place]string{}, givenUp: map[string]int{}, grown: make(chan struct{}), pace: map[int32]pace{},
 	}
 	admin := l.client()
 	configs := map[string]*string{}
-	for key, value := range settings {
+	for key, value := range o.Settings {
 		configs[key] = &value
 	}
-	if resp, err := kadm.NewClient(admin).CreateTopic(t.Context(), l.partitions, 1, configs, l.topic); err != nil || resp.Err != nil {
+	if resp, err := kadm.NewClient(admin).CreateTopic(t.Context(), l.partitions, o.Replicas, configs, l.topic); err != nil || resp.Err != nil {
 		t.Fatalf("create %s: %v, %v", l.topic, err, resp.Err)
+	}
+	// A producer that rests may buffer more: while a partition is away, it goes on with the others.
+	buffered := 500
+	if o.Rest > 0 {
+		buffered = 50_000
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	l.stop = stop
-	for id := range producers {
-		client := l.client(kgo.DefaultProduceTopic(l.topic), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-			kgo.ProducerBatchMaxBytes(16<<10), kgo.MaxBufferedRecords(500), kgo.RetryBackoffFn(func(int) time.Duration { return 20 * time.Millisecond }))
+	for id := range o.Producers {
+		client := l.client(slices.Concat([]kgo.Opt{
+			kgo.DefaultProduceTopic(l.topic), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(16 << 10),
+			kgo.MaxBufferedRecords(buffered), kgo.RetryBackoffFn(func(int) time.Duration { return 20 * time.Millisecond }),
+		}, o.Client)...)
 		l.writers.Add(1)
 		go l.write(ctx, client, id)
 	}
 	return l
 }
 
+// Topic is the topic that the load writes to.
+func (l *Load) Topic() string { return l.topic }
+
 func (l *Load) client(options ...kgo.Opt) *kgo.Client {
 	// A broker that is killed before its first answer looks to this client like one that wants SASL: it is told to try again.
-	always := []kgo.Opt{kgo.SeedBrokers(l.bootstrap), kgo.MetadataMinAge(50 * time.Millisecond), kgo.AlwaysRetryEOF()}
+	always := []kgo.Opt{kgo.SeedBrokers(strings.Split(l.bootstrap, ",")...), kgo.MetadataMinAge(50 * time.Millisecond), kgo.AlwaysRetryEOF()}
 	client, err := kgo.NewClient(append(always, options...)...)
 	if err != nil {
 		l.t.Fatal(err)
@@ -107,8 +135,8 @@ func (l *Load) write(ctx context.Context, client *kgo.Client, id int) {
 			}
 			l.acknowledge(place{r.Partition, r.Offset}, value)
 		})
-		if l.rest > 0 {
-			after(l.rest)
+		if l.options.Rest > 0 {
+			after(l.options.Rest)
 		}
 	}
 	deadline, cancel := context.WithTimeout(context.Background(), patience)
@@ -122,7 +150,7 @@ func (l *Load) write(ctx context.Context, client *kgo.Client, id int) {
 func (l *Load) giveUp(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lost[err.Error()]++
+	l.givenUp[err.Error()]++
 }
 
 func (l *Load) acknowledge(at place, value string) {
@@ -133,107 +161,74 @@ func (l *Load) acknowledge(at place, value string) {
 	}
 	l.acked[at] = value
 	l.count++
+	now, before := time.Now(), l.pace[at.partition]
+	if !before.last.IsZero() {
+		before.gap = max(before.gap, now.Sub(before.last))
+	}
+	before.count, before.last = before.count+1, now
+	l.pace[at.partition] = before
 	close(l.grown)
 	l.grown = make(chan struct{})
+}
+
+// Acknowledged tells how many records were so far.
+func (l *Load) Acknowledged() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.count
 }
 
 // Await waits until n more records are acknowledged than were at the call.
 func (l *Load) Await(n int) {
 	l.t.Helper()
-	timeout := time.After(patience)
 	l.mu.Lock()
 	goal := l.count + n
-	for l.count < goal {
-		grown, have := l.grown, l.count
+	l.mu.Unlock()
+	l.await(func() (bool, string) {
+		return l.count >= goal, fmt.Sprintf("%d records were acknowledged, %d are awaited", l.count, goal)
+	})
+}
+
+// AwaitEach waits until each partition has acknowledged n more records than at the call.
+func (l *Load) AwaitEach(n int) {
+	l.t.Helper()
+	l.mu.Lock()
+	before := maps.Clone(l.pace)
+	l.mu.Unlock()
+	l.await(func() (bool, string) {
+		for p := range l.partitions {
+			if have, goal := l.pace[p].count, before[p].count+n; have < goal {
+				return false, fmt.Sprintf("partition %d has acknowledged %d records, %d are awaited", p, have, goal)
+			}
+		}
+		return true, ""
+	})
+}
+
+// await waits until a condition holds, which is asked under the lock after each acknowledgement.
+func (l *Load) await(holds func() (bool, string)) {
+	l.t.Helper()
+	timeout := time.After(patience)
+	for {
+		l.mu.Lock()
+		ok, lacks := holds()
+		grown := l.grown
 		l.mu.Unlock()
+		if ok {
+			return
+		}
 		select {
 		case <-grown:
 		case <-timeout:
-			l.t.Fatalf("%d records were acknowledged, and none for the last while; %d are awaited", have, goal)
+			l.t.Fatalf("after %v %s", patience, lacks)
 		}
-		l.mu.Lock()
 	}
-	l.mu.Unlock()
 }
 
 // Stop ends the producers, after every record that they sent has been acknowledged.
 func (l *Load) Stop() {
 	l.stop()
 	l.writers.Wait()
-}
-
-// Verify reads the whole topic and checks the invariants of Load. The load must be stopped.
-func (l *Load) Verify() {
-	l.t.Helper()
-	stored := l.read()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for at, want := range l.acked {
-		if got, there := stored[at]; !there {
-			l.t.Errorf("%v was acknowledged and is not there", at)
-		} else if got != want {
-			l.t.Errorf("%v was acknowledged for %.20q and holds %.20q", at, want, got)
-		}
-	}
-	for reason, n := range l.lost {
-		l.t.Errorf("%d records were given up: %s", n, reason)
-	}
-	l.verifyOrder(stored)
-	l.t.Logf("%d records acknowledged, %d stored", len(l.acked), len(stored))
-}
-
-// verifyOrder checks invariants 2 and 3: in each partition the numbers of a producer rise.
-func (l *Load) verifyOrder(stored map[place]string) {
-	l.t.Helper()
-	for p := range l.partitions {
-		last := map[string]int{}
-		for offset := int64(0); ; offset++ {
-			value, there := stored[place{p, offset}]
-			if !there {
-				break
-			}
-			fields := strings.SplitN(value, ":", 3)
-			n, err := strconv.Atoi(fields[1])
-			if before, known := last[fields[0]]; err != nil || known && n <= before {
-				l.t.Errorf("partition %d, offset %d: record %d of producer %s follows its %d", p, offset, n, fields[0], before)
-			}
-			last[fields[0]] = n
-		}
-	}
-}
-
-// read gives every record of the topic.
-func (l *Load) read() map[place]string {
-	l.t.Helper()
-	ends, err := kadm.NewClient(l.client()).ListEndOffsets(l.t.Context(), l.topic)
-	if err != nil || ends.Error() != nil {
-		l.t.Fatal(err, ends.Error())
-	}
-	left := map[int32]int64{}
-	starts := map[int32]kgo.Offset{}
-	ends.Each(func(end kadm.ListedOffset) {
-		starts[end.Partition] = kgo.NewOffset().AtStart()
-		if end.Offset > 0 {
-			left[end.Partition] = end.Offset
-		}
-	})
-	reader := l.client(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{l.topic: starts}))
-	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
-	defer cancel()
-	stored := map[place]string{}
-	for len(left) > 0 {
-		fetches := reader.PollFetches(ctx)
-		if err := fetches.Err(); err != nil {
-			l.t.Fatalf("read back, with %v to go: %v", left, err)
-		}
-		fetches.EachRecord(func(r *kgo.Record) {
-			stored[place{r.Partition, r.Offset}] = string(r.Value)
-			if r.Offset+1 >= left[r.Partition] {
-				delete(left, r.Partition)
-			}
-		})
-	}
-	return stored
 }
 
 // after waits for a span of the broker's life to pass, such as the time until it is killed.

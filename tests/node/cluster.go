@@ -19,6 +19,9 @@ type ClusterOptions struct {
 	Set     []string                // settings of every node, over the harness's own
 	Each    func(id int32) []string // settings of one node, over Set; nil has none
 	Env     []string
+	// Through, where it is set, gives the address at which the other nodes reach a listener of a node: that of a proxy. Clients
+	// come on a listener of their own then.
+	Through func(id int32, listener string) string
 }
 
 // Cluster is several nodes that make one cluster.
@@ -28,7 +31,8 @@ type Cluster struct {
 	t       testing.TB
 	options ClusterOptions
 	dir     string
-	quorum  []string // the controller listeners of the first nodes
+	bound   []string // the controller listeners of the first nodes
+	quorum  []string // where the others reach them
 }
 
 // StartCluster starts the nodes side by side and returns when every one of them knows every other. They are killed with
@@ -51,26 +55,36 @@ func NewCluster(t testing.TB, o ClusterOptions) *Cluster {
 	if c.dir == "" {
 		c.dir = t.TempDir()
 	}
-	for _, port := range FreePorts(t, o.Nodes) {
-		c.quorum = append(c.quorum, "127.0.0.1:"+port)
+	for i, port := range FreePorts(t, o.Nodes) {
+		c.bound = append(c.bound, "127.0.0.1:"+port)
+		c.quorum = append(c.quorum, c.through(int32(i+1), c.bound[i]))
 	}
 	for i := range o.Nodes {
-		c.add(c.quorum[i])
+		c.add(c.bound[i], c.quorum[i])
 	}
 	return c
+}
+
+func (c *Cluster) through(id int32, listener string) string {
+	if c.options.Through == nil {
+		return listener
+	}
+	return c.options.Through(id, listener)
 }
 
 // Add makes one more node, with settings of its own over those of all, and does not start it. It finds the cluster at
 // the nodes that the cluster began with.
 func (c *Cluster) Add(set ...string) *Node {
 	c.t.Helper()
-	return c.add("127.0.0.1:"+FreePorts(c.t, 1)[0], set...)
+	controller := "127.0.0.1:" + FreePorts(c.t, 1)[0]
+	return c.add(controller, c.through(int32(len(c.Nodes)+1), controller), set...)
 }
 
-func (c *Cluster) add(controller string, set ...string) *Node {
+// add makes a node with its controller listener, and where the others reach that.
+func (c *Cluster) add(controller, reached string, set ...string) *Node {
 	c.t.Helper()
 	id := int32(len(c.Nodes) + 1)
-	ports := FreePorts(c.t, 2)
+	ports := FreePorts(c.t, 3)
 	dir := filepath.Join(c.dir, fmt.Sprintf("node-%d", id))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		c.t.Fatal(err)
@@ -79,7 +93,11 @@ func (c *Cluster) add(controller string, set ...string) *Node {
 		fmt.Sprintf("node.id=%d", id),
 		"listeners=PLAINTEXT://127.0.0.1:" + ports[0] + ",CONTROLLER://" + controller,
 		"admin.address=127.0.0.1:" + ports[1],
-	}, c.options.Set)
+	})
+	if c.options.Through != nil {
+		settings = append(settings, c.apart(id, ports[0], ports[2], controller, reached)...)
+	}
+	settings = append(settings, c.options.Set...)
 	if c.options.Each != nil {
 		settings = append(settings, c.options.Each(id)...)
 	}
@@ -87,6 +105,17 @@ func (c *Cluster) add(controller string, set ...string) *Node {
 	n.ID, n.Addresses = id, Addresses{Bootstrap: "127.0.0.1:" + ports[0], Admin: "127.0.0.1:" + ports[1]}
 	c.Nodes = append(c.Nodes, n)
 	return n
+}
+
+// apart has the brokers come on a listener of their own, and all nodes by what Through gives.
+func (c *Cluster) apart(id int32, client, broker, controller, reached string) []string {
+	const host = "127.0.0.1:"
+	return []string{
+		"listeners=PLAINTEXT://" + host + client + ",BROKER://" + host + broker + ",CONTROLLER://" + controller,
+		"advertised.listeners=PLAINTEXT://" + host + client + ",BROKER://" + c.through(id, host+broker) + ",CONTROLLER://" + reached,
+		"listener.security.protocol.map=PLAINTEXT:PLAINTEXT,BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT",
+		"inter.broker.listener.name=BROKER",
+	}
 }
 
 // common is what every node of the cluster is told.

@@ -112,3 +112,17 @@ func (c *Cluster) AwaitInSync(topic string, partition int32, replicas int) {
 		return len(c.Partition(topic, partition).ISR) == replicas
 	})
 }
+
+// AwaitWhole waits until every replica of every partition of a topic is in sync, as each node that runs tells.
+func (c *Cluster) AwaitWhole(topic string) {
+	c.t.Helper()
+	for _, n := range c.running() {
+		Eventually(c.t, fmt.Sprintf("all replicas of %s are in sync, says node %d", topic, n.ID), func() bool {
+			resp, err := n.Metadata(topic)
+			return err == nil && len(resp.Topics) == 1 && len(resp.Topics[0].Partitions) > 0 &&
+				!slices.ContainsFunc(resp.Topics[0].Partitions, func(p kmsg.MetadataResponseTopicPartition) bool {
+					return p.ErrorCode != 0 || p.Leader < 0 || len(p.ISR) != len(p.Replicas)
+				})
+		})
+	}
+}
