@@ -153,6 +153,10 @@ type Replication struct {
 	FetchMinBytes    int32         `key:"replica.fetch.min.bytes"`
 	ResponseMaxBytes int32         `key:"replica.fetch.response.max.bytes"`
 	Selector         string        `key:"replica.selector.class"`
+	// Balance has leaderships go back to first replicas every BalanceEvery; UncleanEvery is of elections that were allowed later.
+	Balance      bool          `key:"auto.leader.rebalance.enable"`
+	BalanceEvery time.Duration `key:"leader.imbalance.check.interval.seconds"`
+	UncleanEvery time.Duration `key:"unclean.leader.election.interval.ms"`
 }
 
 // Groups is what group coordinators go by.

@@ -128,7 +128,7 @@ func (l Layers) brokerSynonyms(name string) []Synonym {
 			key := brokerKeys()[kin]
 			value, set := layer.values[kin]
 			if layer.source == DefaultSource {
-				value, set = key.Default, key.Name != "" && !key.Null
+				value, set = l.unset(key), key.Name != "" && !key.Null
 			}
 			if !set {
 				continue

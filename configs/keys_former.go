@@ -31,6 +31,8 @@ var formerKeys = []Key{
 		Doc: "How long ZooKeeper waits for a sign of life."},
 	{Name: "zookeeper.set.acl", Type: Boolean, Internal: true, Null: true, Effect: Accepted, Reason: "there is no ZooKeeper",
 		Doc: "Whether entries in ZooKeeper are protected."},
+	{Name: "leader.imbalance.per.broker.percentage", Type: Int, Internal: true, Null: true, Effect: Accepted, Reason: "every leadership goes back to its first replica, as in Kafka 4",
+		Doc: "Share of leaderships that a broker might have beside its own before they were given back."},
 	{Name: "broker.id.generation.enable", Type: Boolean, Internal: true, Null: true, Effect: Accepted, Reason: "node.id is always set",
 		Doc: "Whether ZooKeeper gave out broker ids."},
 	{Name: "reserved.broker.max.id", Type: Int, Internal: true, Null: true, Effect: Accepted, Reason: "node.id is always set",

@@ -1,6 +1,9 @@
 package configs
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+)
 
 // Layers are the values below a topic's overrides, by key: those that Load found, and those that the metadata log
 // holds for all brokers and for this one. The maps are read, never written, so Layers may be shared; a change of the
@@ -65,10 +68,31 @@ func (l Layers) value(name string) (any, Key, error) {
 		if key.Null {
 			return nil, key, nil
 		}
-		text = &key.Default
+		unset := l.unset(key)
+		text = &unset
 	}
 	v, err := key.parse(*text)
 	return v, key, err
+}
+
+// The keys of a broker's session. A file of Kafka may set the heartbeat alone: it gets Kafka's ratio of the two, 4.5
+// (docs/adr/0019).
+const (
+	sessionKey   = "broker.session.timeout.ms"
+	heartbeatKey = "broker.heartbeat.interval.ms"
+)
+
+// unset is the text of a key that nothing sets.
+func (l Layers) unset(key Key) string {
+	if key.Name != sessionKey {
+		return key.Default
+	}
+	beat, _, err := l.value(heartbeatKey)
+	least, _ := key.parse(key.Default) // a test parses all defaults
+	if err != nil {
+		return key.Default // whoever asks for the heartbeat is told
+	}
+	return strconv.FormatInt(max(least.(int64), beat.(int64)*9/2), 10)
 }
 
 // Topic resolves a topic's configuration under its overrides. An error names a stored value that does not parse.

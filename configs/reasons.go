@@ -8,8 +8,6 @@ const (
 	noLinkBuffers     = "connections between nodes take the system's own buffers"
 	noSetup           = "a connection to another node that is not made at once is tried again after 50 ms to 1 s"
 	noFetchers        = "one connection to each leader carries all its partitions"
-	noLeaderRebalance = "leadership returns when it is asked for: leader-election, or rebalance"
-	noUncleanCheck    = "the election is held as soon as it is allowed"
 	noEarlystart      = "listeners open when the broker is ready to serve them"
 	noShutdown        = "leadership is always handed over before the process ends in order"
 	noScheduler       = "each log is flushed when its flush.ms is over, without a scheduler that looks for it"

@@ -102,12 +102,8 @@ func (l Layers) resolveConnections(b *Broker) error {
 			return l.wrong(key, "expected a number of bytes, or -1 for the system's own")
 		}
 	}
-	if set, _ := l.text("broker.session.timeout.ms"); set == nil {
-		// A file of Kafka may set the heartbeat alone: it gets Kafka's ratio of the two.
-		b.Membership.SessionTimeout = max(b.Membership.SessionTimeout, b.Membership.Heartbeat*9/2)
-	}
 	if b.Membership.Heartbeat > b.Membership.SessionTimeout {
-		return l.wrong("broker.heartbeat.interval.ms", "expected no more than broker.session.timeout.ms, which is %d",
+		return l.wrong(heartbeatKey, "expected no more than %s, which is %d", sessionKey,
 			b.Membership.SessionTimeout.Milliseconds())
 	}
 	return nil

@@ -1,7 +1,9 @@
 package configs
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -115,6 +117,18 @@ func TestALongHeartbeatLengthensSessionsThatAreNotSet(t *testing.T) {
 		}
 		if got := loaded.Broker.Membership.SessionTimeout; got != want {
 			t.Errorf("%q: sessions of %s, want %s", set, got, want)
+		}
+		// Who asks for the setting is told what acts, and what it would be otherwise.
+		described, err := loaded.Layers.DescribeBroker([]string{"broker.session.timeout.ms"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := *described[0].Value; got != strconv.FormatInt(want.Milliseconds(), 10) {
+			t.Errorf("%q: sessions are described as %s, want %s", set, got, want)
+		}
+		last := described[0].Synonyms[len(described[0].Synonyms)-1]
+		if unset := map[string]string{"broker.heartbeat.interval.ms=2000": "9000"}[set]; last.Source != DefaultSource || *last.Value != cmp.Or(unset, "2000") {
+			t.Errorf("%q: without a value it would be %s", set, *last.Value)
 		}
 	}
 }

@@ -117,10 +117,15 @@ func (a *Actor) newTerm() *term {
 
 // newMachine makes a machine from the configuration; it holds no state of the cluster until it leads.
 func newMachine(d Deps, kraftVersion int16, levels map[string]int16) *controller.Machine {
+	r := d.Config.Replication
+	if !r.Balance {
+		r.BalanceEvery = 0
+	}
 	return controller.New(controller.Options{
 		NodeID: d.Config.NodeID, ClusterID: d.ClusterID, Random: d.Random, Rules: d.Rules,
 		Partitions: d.Config.Topics.Partitions, ReplicationFactor: int16(d.Config.Topics.ReplicationFactor),
 		SessionTimeout: d.Config.Membership.SessionTimeout, DeleteTopics: d.Config.Topics.Deletable,
+		BalanceEvery: r.BalanceEvery, UncleanEvery: r.UncleanEvery,
 		Features: SupportedFeatures, Levels: levels, Initial: d.Initial, KRaftVersion: kraftVersion,
 	})
 }

@@ -68,6 +68,11 @@ type Options struct {
 	ReplicationFactor int16
 	// SessionTimeout fences a broker that sent no heartbeat for so long: broker.session.timeout.ms.
 	SessionTimeout time.Duration
+	// BalanceEvery parts the rounds in which leaderships go back to first replicas: leader.imbalance.check.interval.seconds; 0
+	// is never (auto.leader.rebalance.enable).
+	BalanceEvery time.Duration
+	// UncleanEvery parts the looks for partitions that may elect uncleanly: unclean.leader.election.interval.ms; 0 is never.
+	UncleanEvery time.Duration
 	// KRaftVersion is the finalized kraft.version of the quorum.
 	KRaftVersion int16
 	// DeleteTopics is delete.topic.enable.
@@ -102,6 +107,16 @@ type Machine struct {
 	parked    []parked
 	sessions  map[model.BrokerID]*session
 	inherited inherited
+	rounds    rounds
+	counts    Counts
+}
+
+// Counts are what happened since the machine was made, while it led.
+type Counts struct {
+	// Unclean leaders were none of the ISR, FromELR none of the ISR but eligible (KIP-966).
+	Unclean, FromELR int64
+	// Silent brokers were fenced for want of a heartbeat.
+	Silent int64
 }
 
 // proposal is an append that the shell has not reported back. Its reply was made with its records, from the state that
@@ -133,6 +148,9 @@ func New(o Options) *Machine {
 
 // Leading tells whether the machine is the active controller.
 func (m *Machine) Leading() bool { return m.leading }
+
+// Counts gives what has been counted.
+func (m *Machine) Counts() Counts { return m.counts }
 
 // Handle works on a request of one of the kinds that Handles names.
 func (m *Machine) Handle(at At, token Token, request kmsg.Request) Effects {
@@ -185,6 +203,7 @@ func (m *Machine) Appended(base model.Offset) {
 	p := m.pending
 	invariant.Check(p != nil, "controller: appended without a proposal")
 	m.pending = nil
+	m.count(p.records)
 	for i, r := range p.records {
 		err := m.state.Apply(base+model.Offset(i), m.epoch, r)
 		invariant.Check(err == nil, "controller: its own record does not replay: %v", err)

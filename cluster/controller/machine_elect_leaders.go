@@ -90,12 +90,12 @@ func (m *Machine) elect(t *image.Topic, n int32, unclean bool) (*record.Partitio
 	p := t.Partitions[n]
 	c := m.change(t, n)
 	c.election = electPreferred
-	missing := kerr.PreferredLeaderNotAvailable
+	missing := fail(kerr.PreferredLeaderNotAvailable, "The preferred leader was not available.")
 	if unclean {
-		c.election, missing = electUnclean, kerr.EligibleLeadersNotAvailable
+		c.election, missing = electUnclean, fail(kerr.EligibleLeadersNotAvailable, "Eligible topic partition leaders are not available.")
 	}
 	if unclean && p.Leader != model.NoBroker || !unclean && p.Leader == p.Replicas[0] {
-		return nil, kerr.ElectionNotNeeded
+		return nil, fail(kerr.ElectionNotNeeded, "Leader election not needed for topic partition.")
 	}
 	change := c.record()
 	if change == nil || change.Leader == record.NoLeaderChange || change.Leader == model.NoBroker ||

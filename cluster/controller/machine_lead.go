@@ -22,8 +22,13 @@ func (m *Machine) Lead(at At, epoch model.LeaderEpoch, committed *image.Image, o
 	m.committed = at.Next - 1
 	m.sessions = map[model.BrokerID]*session{}
 	for b := range committed.Brokers() {
-		m.sessions[b.ID] = &session{contact: at.Time, metadata: model.NoOffset, shutdown: model.NoOffset}
+		s := &session{serving: at.Time, metadata: model.NoOffset, shutdown: model.NoOffset}
+		if !b.Fenced {
+			s.contact = at.Time
+		}
+		m.sessions[b.ID] = s
 	}
+	m.rounds = rounds{balance: at.Time.Add(m.options.BalanceEvery), unclean: at.Time.Add(m.options.UncleanEvery)}
 	var records []record.Record
 	if open {
 		reason := "controller failover"

@@ -32,7 +32,8 @@ const (
 // Invariants of the record it gives:
 //  1. the leader is a live member of the ISR after the change, or there is none;
 //  2. without ELR the ISR is never emptied; with it, who leaves an ISR that is under min.insync.replicas becomes
-//     an eligible leader, unless it stopped uncleanly;
+//     an eligible leader, unless it stopped uncleanly. After an unclean election nobody is eligible: who was has what the
+//     new leader lacks, and will lack what it acknowledges;
 //  3. the leader epoch rises when the leader changes and when a replica leaves the list.
 type change struct {
 	topic *image.Topic
@@ -110,7 +111,7 @@ func (c *change) record() *record.PartitionChange {
 		r.Leader = leader
 		switch {
 		case unclean:
-			c.isr, c.recovery = []model.BrokerID{leader}, record.Recovering
+			c.isr, c.recovery, elr = []model.BrokerID{leader}, record.Recovering, nil
 		case leader != model.NoBroker && !slices.Contains(c.isr, leader):
 			c.isr, elr = []model.BrokerID{leader}, without(elr, leader)
 		}
@@ -125,7 +126,7 @@ func (c *change) record() *record.PartitionChange {
 		r.ISR = present(c.isr)
 	}
 	c.setLists(r)
-	c.setELR(r, elr)
+	c.setELR(r, elr, unclean)
 	if unchanged(r) {
 		return nil
 	}
@@ -216,7 +217,7 @@ func (c *change) setLists(r *record.PartitionChange) {
 }
 
 // setELR sets the eligible leaders, and remembers the last leader of an ISR that became empty (KIP-966).
-func (c *change) setELR(r *record.PartitionChange, elr []model.BrokerID) {
+func (c *change) setELR(r *record.PartitionChange, elr []model.BrokerID, unclean bool) {
 	if !c.elr {
 		return
 	}
@@ -227,7 +228,7 @@ func (c *change) setELR(r *record.PartitionChange, elr []model.BrokerID) {
 	switch {
 	case r.ISR != nil && len(r.ISR) == 0 && c.now.Leader != model.NoBroker && !slices.Equal(c.now.LastKnownELR, last):
 		r.LastKnownELR = last
-	case len(c.isr) >= min(c.minISR, len(c.replicas)) && len(c.now.LastKnownELR) > 0:
+	case (unclean || len(c.isr) >= min(c.minISR, len(c.replicas))) && len(c.now.LastKnownELR) > 0:
 		r.LastKnownELR = []model.BrokerID{}
 	}
 }

@@ -13,8 +13,10 @@ import (
 
 // session is what heartbeats tell of a broker; it is not in the log and starts anew with each controller.
 type session struct {
-	// contact is when the last heartbeat came, by this controller's clock.
+	// contact is when the last heartbeat came, by this controller's clock; zero where the process is known to have ended.
 	contact time.Time
+	// serving is when it was last unfenced, or when this controller began.
+	serving time.Time
 	// metadata is the last offset that the broker has replayed.
 	metadata model.Offset
 	// shutdown is the offset that every active broker must have replayed before the broker may stop; NoOffset until
@@ -34,9 +36,9 @@ func (m *Machine) trackSessions() {
 
 // alive tells whether another process with the id may still run, by who asks to take its place with directories of his
 // own. A directory is locked by one process at a time: who has one of the broker's has outlived it. So has the controller's
-// own broker.
+// own broker. One that is fenced lives as long as it sends heartbeats: it may be starting.
 func (m *Machine) alive(at At, b *image.Broker, directories [][16]byte) bool {
-	if b.Fenced || b.ID == m.options.NodeID {
+	if b.ID == m.options.NodeID {
 		return false
 	}
 	for _, dir := range directories {
@@ -72,6 +74,7 @@ func (m *Machine) heartbeat(at At, r *kmsg.BrokerHeartbeatRequest) outcome {
 		records, resp.IsFenced = m.fence(b), true
 	case b.Fenced && resp.IsCaughtUp:
 		records, resp.IsFenced = m.unfence(b), false
+		s.serving = at.Time
 	default:
 		resp.IsFenced = b.Fenced
 	}
@@ -100,6 +103,7 @@ func (m *Machine) stopping(at At, b *image.Broker, s *session) (records []record
 	if m.slowestActive(b.ID) < s.shutdown {
 		return nil, false
 	}
+	s.contact = time.Time{} // it is told to stop
 	return m.fence(b), true
 }
 
@@ -136,7 +140,8 @@ func (m *Machine) slowestActive(id model.BrokerID) model.Offset {
 	return slowest
 }
 
-// Tick fences one broker whose session has run out, and tells when to be called next; the zero time is never.
+// Tick fences one broker whose session has run out, or holds the elections of a round that is due, and tells when to be
+// called next; the zero time is never.
 func (m *Machine) Tick(at At) (Effects, time.Time) {
 	m.idle()
 	var next time.Time
@@ -149,19 +154,24 @@ func (m *Machine) Tick(at At) (Effects, time.Time) {
 		}
 		end := m.sessions[b.ID].contact.Add(m.options.SessionTimeout)
 		if !at.Time.Before(end) {
+			m.counts.Silent++
 			return m.propose(&proposal{records: m.fence(b)}), at.Time
 		}
 		if next.IsZero() || end.Before(next) {
 			next = end
 		}
 	}
-	return Effects{}, next
+	if records := m.round(at); len(records) > 0 {
+		return m.propose(&proposal{records: records}), at.Time
+	}
+	return Effects{}, m.rounds.next(m.options, next)
 }
 
 // Fence fences a broker on evidence other than its silence, such as a reset link and a refused connection.
 func (m *Machine) Fence(id model.BrokerID) Effects {
 	m.idle()
 	if b, ok := m.current.Broker(id); ok && m.leading {
+		m.sessions[id].contact = time.Time{}
 		return m.propose(&proposal{records: m.fence(b)})
 	}
 	return Effects{}

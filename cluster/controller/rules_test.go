@@ -11,7 +11,10 @@ import (
 )
 
 // plainRules knows four keys and answers as Kafka 4.3.1 does for them.
-type plainRules struct{}
+type plainRules struct {
+	// unclean is unclean.leader.election.enable in the file of the node.
+	unclean bool
+}
 
 func (*plainRules) check(key, value string) error {
 	switch key {
@@ -60,7 +63,7 @@ func (*plainRules) DescribeTopic(*image.Image, image.Config) []kmsg.CreateTopics
 	return nil
 }
 
-func (*plainRules) TopicValue(i *image.Image, topic, key string) string {
+func (r *plainRules) TopicValue(i *image.Image, topic, key string) string {
 	if v, ok := i.Config(image.ConfigResource{Type: image.TopicResource, Name: topic}).Get(key); ok {
 		return v
 	}
@@ -68,7 +71,7 @@ func (*plainRules) TopicValue(i *image.Image, topic, key string) string {
 		return v
 	}
 	if key == uncleanKey {
-		return "false"
+		return strconv.FormatBool(r.unclean)
 	}
 	return "1"
 }

@@ -29,6 +29,9 @@ import (
 //	refuse                    the quorum will not take the next records
 //	resign, lead              the node loses and regains leadership; lead open: the leader before left a transaction open
 //	wait duration             time passes; what the machine does by itself
+//	silence off               from here on brokers that serve send a heartbeat before a wait is over
+//	file unclean              the node's file allows unclean elections from here on
+//	counts                    what the machine has counted
 //	show topic                the topic's partitions: replicas, ISR, ELR, leader, epochs
 //
 // In json "id(topic)" and "uuid(n)" stand for ids. Fields with their default are left out of the output.
@@ -46,6 +49,7 @@ type stage struct {
 	log     []record.Record
 	hold    bool
 	refuse  bool
+	beating bool
 	token   Token
 	// committed replays what is committed.
 	committed *image.Editor
@@ -61,7 +65,7 @@ func newStage(t *testing.T) *stage {
 	}
 	s.machine = New(Options{
 		NodeID: 1, ClusterID: "cluster", Random: &counter{}, Rules: s.rules, Partitions: 1, ReplicationFactor: 1,
-		SessionTimeout: 9 * time.Second, DeleteTopics: true, KRaftVersion: 1,
+		SessionTimeout: 9 * time.Second, BalanceEvery: 300 * time.Second, UncleanEvery: 300 * time.Second, DeleteTopics: true, KRaftVersion: 1,
 		Features: []record.FeatureRange{{Name: "group.version", MaxSupportedVersion: 1}, {Name: "share.version", MaxSupportedVersion: 1}, {Name: image.ELRVersionFeature, MaxSupportedVersion: 1}},
 		Initial:  map[string]string{minISRKey: "1"}, Levels: map[string]int16{image.ELRVersionFeature: 1},
 	})
@@ -101,6 +105,13 @@ func (s *stage) do(command string) string {
 		return s.brokers(strings.Fields(rest))
 	case "wait":
 		return s.wait(rest)
+	case "silence":
+		s.beating = true
+	case "file":
+		s.rules.unclean = rest == "unclean"
+	case "counts":
+		c := s.machine.Counts()
+		return fmt.Sprintf("unclean %d, from ELR %d, silent %d\n", c.Unclean, c.FromELR, c.Silent)
 	case "fence":
 		id, err := strconv.Atoi(rest)
 		if err != nil {
@@ -255,6 +266,12 @@ func (s *stage) wait(text string) string {
 	}
 	s.at.Time = s.at.Time.Add(d)
 	var out strings.Builder
+	for b := range s.machine.current.Brokers() {
+		if s.beating && !b.Fenced {
+			s.request("BrokerHeartbeat", "1", fmt.Sprintf(`{"BrokerID":%d,"BrokerEpoch":%d,"CurrentMetadataOffset":%d,"WantShutdown":%t}`,
+				b.ID, b.Epoch, model.NoOffset, b.InControlledShutdown))
+		}
+	}
 	for {
 		e, _ := s.machine.Tick(s.at)
 		if len(e.Append) == 0 {
