@@ -70,6 +70,13 @@ type Client struct {
 	Timeout time.Duration
 
 	controllers bool
+	warner      *dialWarner
+}
+
+// Close ends the client and its warnings: what it still has under way on goroutines of its own is no longer the command's.
+func (c *Client) Close() {
+	c.warner.silence()
+	c.Client.Close()
 }
 
 // OpenControllers makes a client for controllers, which answer no Metadata: every request goes to the first of them.
@@ -108,8 +115,9 @@ func Open(bootstrap string, props kafkatext.Properties, clientID string, warn io
 	if id := props["client.id"]; id != "" {
 		clientID = id
 	}
+	warner := &dialWarner{out: warn}
 	opts := []kgo.Opt{
-		kgo.SeedBrokers(seeds...), kgo.ClientID(clientID), kgo.WithHooks(&dialWarner{out: warn}),
+		kgo.SeedBrokers(seeds...), kgo.ClientID(clientID), kgo.WithHooks(warner),
 		// The time alone bounds the retries, as in the Java client (KIP-91, KIP-533): a count would give up while a broker restarts.
 		kgo.RetryTimeout(timeout), kgo.RequestRetries(1 << 20), kgo.DisableClientMetrics(),
 		kgo.SoftwareNameAndVersion("troupe", "client"),
@@ -118,7 +126,7 @@ func Open(bootstrap string, props kafkatext.Properties, clientID string, warn io
 	if err != nil {
 		return nil, err
 	}
-	return &Client{Client: cl, Timeout: timeout}, nil
+	return &Client{Client: cl, Timeout: timeout, warner: warner}, nil
 }
 
 // resolve checks the addresses as the Java client does: an invalid one is an error, and at least one must resolve.
@@ -167,6 +175,9 @@ const retryPause = 100 * time.Millisecond
 // Call runs one administrative call under the client's timeout, again and again while no broker can be dialled: scripts
 // count on being able to call right after a broker was started, or before any group has been there. name is that of the Java client, for the message.
 func (c *Client) Call(ctx context.Context, name string, call func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err // kgo would dial all the same, and warn
+	}
 	within, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	err := call(within)
@@ -208,6 +219,14 @@ type dialWarner struct {
 	out    io.Writer
 	mu     sync.Mutex
 	warned map[string]bool
+	silent bool
+}
+
+// silence ends the warnings: when it returns, out is written to no more.
+func (w *dialWarner) silence() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.silent = true
 }
 
 // OnBrokerConnect implements kgo.HookBrokerConnect.
@@ -219,7 +238,7 @@ func (w *dialWarner) OnBrokerConnect(meta kgo.BrokerMetadata, _ time.Duration, _
 	addr := net.JoinHostPort(meta.Host, strconv.Itoa(int(meta.Port)))
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.warned[addr] {
+	if w.silent || w.warned[addr] {
 		return
 	}
 	if w.warned == nil {
