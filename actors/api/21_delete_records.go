@@ -12,13 +12,14 @@ import (
 	"troupe/internal/model"
 )
 
-// DeleteRecords (key 21), versions 0-2. Offset -1 deletes up to the high watermark.
+// DeleteRecords (key 21), versions 0-2. Offset -1 deletes up to the high watermark. It is answered when the logs of all live
+// replicas begin there; the low watermark is where the first of them begins.
 //
 // Ordering key: the partition.
 // Errors a partition: 1 OFFSET_OUT_OF_RANGE beyond the high watermark or below 0, 3 UNKNOWN_TOPIC_OR_PARTITION, 6
 // NOT_LEADER_OR_FOLLOWER, 7 REQUEST_TIMED_OUT, 17 INVALID_TOPIC_EXCEPTION for an internal topic, 29
 // TOPIC_AUTHORIZATION_FAILED, 44 POLICY_VIOLATION for a topic that is only compacted, 56 KAFKA_STORAGE_ERROR. The low
-// watermark beside an error is -1.
+// watermark beside an error is -1, but beside a timeout what it was when the leader had deleted.
 var deleteRecords = &Handler{
 	Key: 21, Name: "DeleteRecords", Min: 0, Max: 2, On: OnBroker,
 	Order:  Order{Keys: deleteRecordsKeys, Pipelined: true},
@@ -64,7 +65,7 @@ func handleDeleteRecords(n *Node, r *Request) {
 	// All are counted before the first is asked: an answer may come at once.
 	for i, name := range asked.topics {
 		for j, m := range asked.of[name] {
-			n.deleteRecords(r, name, m, op.take(&op.resp.Topics[i].Partitions[j]))
+			n.deleteRecords(r, name, m, op.deadline, &deletionResult{op: op, out: &op.resp.Topics[i].Partitions[j]})
 		}
 	}
 	r.ReplyLater(op)
@@ -82,40 +83,57 @@ func deleteRecordsKeys(_ *Node, dst []uint64, body kmsg.Request) []uint64 {
 }
 
 // deleteRecords checks in Kafka's order and asks the replica.
-func (n *Node) deleteRecords(r *Request, topic string, m mention[model.Offset], done func(model.Offset, kerr.Code)) {
+func (n *Node) deleteRecords(r *Request, topic string, m mention[model.Offset], deadline time.Time, out *deletionResult) {
 	_, there := n.Image().Partition(model.TopicPartition{Topic: topic, Partition: m.partition})
 	switch {
 	case !n.Authorizer.Allowed(r.Client, DeleteOp, OnTopic, topic):
-		done(model.NoOffset, kerr.TopicAuthorizationFailed)
+		out.done(model.NoOffset, kerr.TopicAuthorizationFailed)
 		return
 	case !there:
-		done(model.NoOffset, kerr.UnknownTopicOrPartition)
+		out.done(model.NoOffset, kerr.UnknownTopicOrPartition)
 		return
 	case internalTopic(topic):
-		done(model.NoOffset, kerr.InvalidTopicException)
+		out.done(model.NoOffset, kerr.InvalidTopicException)
 		return
 	}
 	h, _, code := n.leading(topic, m.partition, model.NoLeaderEpoch)
 	switch {
 	case code != kerr.None:
-		done(model.NoOffset, code)
+		out.done(model.NoOffset, code)
 	case h.Config().Rules.CompactedTopic && !h.Config().Log.DeleteOld:
-		done(model.NoOffset, kerr.PolicyViolation)
+		out.done(model.NoOffset, kerr.PolicyViolation)
 	default:
-		h.SendCaused(r.Cause, &replica.DeleteRecords{Before: m.ask, Done: done})
+		h.SendCaused(r.Cause, &replica.DeleteRecords{Before: m.ask, Deadline: deadline, Waits: out.waits, Done: out.done})
 	}
 }
 
-// take gives the function that takes one partition's answer; one that comes after the deadline is dropped.
-func (op *deleteRecordsOp) take(out *kmsg.DeleteRecordsResponseTopicPartition) func(model.Offset, kerr.Code) {
-	return func(low model.Offset, code kerr.Code) {
-		op.mu.Lock()
-		defer op.mu.Unlock()
-		out.LowWatermark, out.ErrorCode = int64(low), int16(code)
-		op.left--
-		if op.left == 0 && op.wake != nil {
-			op.wake.Elsewhere()
-		}
+// deletionResult takes one partition's answer; what comes after the deadline changes nothing any more.
+type deletionResult struct {
+	op   *deleteRecordsOp
+	out  *kmsg.DeleteRecordsResponseTopicPartition
+	over bool // guarded by op.mu
+}
+
+// waits keeps what a timeout is answered with.
+func (d *deletionResult) waits(low model.Offset) {
+	d.op.mu.Lock()
+	defer d.op.mu.Unlock()
+	d.out.LowWatermark = int64(low)
+}
+
+// done takes the first answer: a replica that panics answers what it may have answered already.
+func (d *deletionResult) done(low model.Offset, code kerr.Code) {
+	op := d.op
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	if d.over {
+		return
+	}
+	d.over = true
+	d.out.LowWatermark, d.out.ErrorCode = int64(low), int16(code)
+	op.left--
+	if op.left == 0 && op.wake != nil {
+		op.wake.Elsewhere()
 	}
 }
 

@@ -76,7 +76,7 @@ func (r *reader) mark(view *partitionlog.View) model.Offset {
 // nothing has changed.
 func (r *reader) stands(p *fetchPart) {
 	p.handle.SendCaused(r.cause, &replica.FollowerFetch{
-		Replica: model.BrokerID(r.id), Epoch: r.epoch, LeaderEpoch: p.leaderEpoch, Offset: p.offset,
+		Replica: model.BrokerID(r.id), Epoch: r.epoch, LeaderEpoch: p.leaderEpoch, Offset: p.offset, LogStart: p.toldLogStart,
 	})
 }
 

@@ -12,7 +12,6 @@ import (
 	"troupe/codec/batch"
 	"troupe/codec/kerr"
 	"troupe/codec/private"
-	"troupe/configs"
 	"troupe/internal/model"
 )
 
@@ -207,29 +206,6 @@ func TestAFollowerThatDoesNotKnowTheHighWatermarkIsAnsweredAtOnce(t *testing.T) 
 		woken := 0
 		if got := w.poll(w.send(req, fetchV18), &woken); got != at {
 			t.Errorf("a follower that knows of %d, while it is 1, is answered at once: %v", known, got)
-		}
-	}
-}
-
-// KIP-392: a consumer that tells its rack is sent to a replica there that is in sync, and to no other.
-func TestAConsumerIsSentToAReplicaInItsRack(t *testing.T) {
-	w := newWorld(t)
-	w.node.Config.Replication.Selector = configs.RackAwareSelector
-	w.node.Config.Rack = "a"
-	for id, rack := range map[model.BrokerID]string{2: "b", 3: "c"} {
-		w.apply(&record.RegisterBroker{
-			BrokerID: id, IncarnationID: model.UUID{byte(id)}, Rack: &rack,
-			Endpoints: []record.Endpoint{{Name: "PLAINTEXT", Host: "host", Port: 9092}},
-		})
-	}
-	id := w.replicated("orders")
-	w.apply(&record.PartitionChange{TopicID: id, Replicas: []model.BrokerID{1, 2, 3}, ISR: []model.BrokerID{1, 2}})
-	for rack, want := range map[string]int32{"a": -1, "b": 2, "c": -1, "d": -1, "": -1} { // 3 is not in sync
-		req := fetching("orders")
-		req.Rack = rack
-		p := ask[*kmsg.FetchResponse](w, req, 11).Topics[0].Partitions[0]
-		if p.ErrorCode != 0 || p.PreferredReadReplica != want {
-			t.Errorf("rack %q: error %d, sent to %d, want %d", rack, p.ErrorCode, p.PreferredReadReplica, want)
 		}
 	}
 }

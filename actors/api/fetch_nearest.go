@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"slices"
 
 	"troupe/actors/replica"
@@ -16,9 +17,8 @@ type nearer struct {
 	found bool
 }
 
-// nearest picks a replica in the consumer's rack: one that is in sync, and so has all that a consumer may read. A leader in
-// that rack keeps its consumers, and a follower sends nobody on. The first in the order of the replicas is taken, which
-// differs from partition to partition.
+// nearest picks a replica in the consumer's rack, as Kafka's RackAwareReplicaSelector does: one that is in sync and whose log
+// holds the offset. A leader in that rack keeps its consumers, and a follower sends nobody on.
 func (n *Node) nearest(h *replica.Handle, p *fetchPart, who *reader, view *partitionlog.View) nearer {
 	if who.rack == "" || n.Config.Replication.Selector != configs.RackAwareSelector || who.rack == n.Config.Rack ||
 		!h.Status().Leader || p.offset < view.LogStart || p.offset > view.HighWatermark {
@@ -29,16 +29,25 @@ func (n *Node) nearest(h *replica.Handle, p *fetchPart, who *reader, view *parti
 	if !ok {
 		return nearer{}
 	}
-	for _, id := range part.Replicas {
-		b, ok := i.Broker(id)
-		if !ok || id == n.ID || !b.Active() || b.Rack == nil || *b.Rack != who.rack || !slices.Contains(part.ISR, id) {
+	var near []replica.Copy
+	for _, c := range h.Copies() {
+		b, ok := i.Broker(c.ID)
+		if !ok || !b.Active() || b.Rack == nil || *b.Rack != who.rack || !slices.Contains(part.ISR, c.ID) {
 			continue
 		}
-		if _, reached := b.Endpoint(who.client.Listener); reached {
-			return nearer{id, true}
+		if _, reached := b.Endpoint(who.client.Listener); reached && c.LogStart <= p.offset && p.offset <= c.End {
+			near = append(near, c)
 		}
 	}
-	return nearer{}
+	if len(near) == 0 {
+		return nearer{}
+	}
+	return nearer{slices.MaxFunc(near, moreCaughtUp).ID, true}
+}
+
+// moreCaughtUp is Kafka's order of replicas: by the end of the log, then by who last had everything, then by id.
+func moreCaughtUp(a, b replica.Copy) int {
+	return cmp.Or(cmp.Compare(a.End, b.End), a.CaughtUp.Compare(b.CaughtUp), cmp.Compare(a.ID, b.ID))
 }
 
 // copyView gives the view of a follower's log, which consumers may read as far as it knows it to be committed, if they name the

@@ -37,7 +37,7 @@ type fetchPart struct {
 	// seen is the high watermark of the view last read, for a follower the log end; -1 since a request has named the partition.
 	seen model.Offset
 	// What the session's client was last told, to leave out what did not change (KIP-227). A follower says itself which high
-	// watermark it knows (KIP-1166).
+	// watermark it knows (KIP-1166), and where its own log begins.
 	toldHighWatermark, toldLogStart model.Offset
 
 	key              uint32 // index in fetchSet.parts
@@ -64,6 +64,9 @@ func (p *fetchPart) update(asked *kmsg.FetchRequestTopicPartition) {
 	p.leaderEpoch = model.LeaderEpoch(asked.CurrentLeaderEpoch)
 	p.lastFetchedEpoch = model.LeaderEpoch(asked.LastFetchedEpoch)
 	p.seen = model.NoOffset
+	if asked.LogStartOffset >= 0 { // a follower's
+		p.toldLogStart = model.Offset(asked.LogStartOffset)
+	}
 	if asked.HighWatermark != math.MaxInt64 {
 		p.toldHighWatermark = model.Offset(asked.HighWatermark)
 	}

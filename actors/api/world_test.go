@@ -60,7 +60,7 @@ func newWorld(t testing.TB) *world {
 	dir := disk.Open(system, env, "/data", model.DirectoryID{1}, disk.Lanes{}, nobody)
 	log := slog.New(slog.DiscardHandler)
 	pace := replica.Pace{First: time.Hour, Retention: time.Hour, Producers: time.Hour}
-	deps := &replica.Deps{Self: 1, Log: log, ProducerExpiry: func() time.Duration { return time.Hour }}
+	deps := &replica.Deps{Self: 1, Log: log, TellCopies: true, ProducerExpiry: func() time.Duration { return time.Hour }}
 	w.system = system
 	w.shard = system.Spawn("replicas", replica.NewShard(deps, pace))
 	w.node = &Node{

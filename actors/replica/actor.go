@@ -20,6 +20,8 @@ type Deps struct {
 	// Eligible tells who may be in an ISR; nil for nobody. LagMax is replica.lag.time.max.ms; 0 for no rounds.
 	Eligible Eligible
 	LagMax   time.Duration
+	// TellCopies has leaders publish where their followers are, which costs a little with each fetch.
+	TellCopies bool
 	// ProducerExpiry is producer.id.expiration.ms.
 	ProducerExpiry func() time.Duration
 	Journal        journal.Journal
@@ -111,7 +113,7 @@ func (a *actor) Receive(ctx *kit.Context, m kit.Message) {
 	case *Configure:
 		a.configure(ctx, m)
 	case *DeleteRecords:
-		a.deleteRecords(m)
+		a.deleteRecords(ctx, m)
 	case *DescribeProducers:
 		a.describeProducers(m)
 	case *Survey:
@@ -193,7 +195,7 @@ func (a *actor) dismiss() {
 			a.answers[i] = w.failed(kerr.NotLeaderOrFollower)
 		}
 	}
-	a.answers = append(a.answers, a.machine.Resign().Answers...)
+	a.answers = append(a.answers, a.sendAway()...)
 	a.answer(time.Time{})
 	for _, m := range a.stalled {
 		m.Fail(ErrStarting)
@@ -256,7 +258,22 @@ func (a *actor) apply(e Effects) {
 		a.changed = true
 	}
 	a.answers = append(a.answers, e.Answers...)
+	answerDeletions(e.Deleted)
 	a.propose(e.Propose)
+}
+
+// answerDeletions may come before the batch's end: that a log begins later was published when it did.
+func answerDeletions(over []Deleted) {
+	for _, d := range over {
+		d.Done(d.Low, d.Code)
+	}
+}
+
+// sendAway ends a leadership and gives the answers for the producers that waited.
+func (a *actor) sendAway() []Wait {
+	e := a.machine.Resign()
+	answerDeletions(e.Deleted)
+	return e.Answers
 }
 
 // armExpiry keeps one timer, for the earliest deadline. It is not taken back when the wait it was for is over: that

@@ -47,7 +47,7 @@ func (a *actor) takeFollow(m *BecomeFollower) {
 
 // stepDown sends producers away. The next leadership begins from a machine that knows nothing of this one.
 func (a *actor) stepDown() {
-	a.answers = append(a.answers, a.machine.Resign().Answers...)
+	a.answers = append(a.answers, a.sendAway()...)
 	a.machine = a.newMachine()
 	if a.isrTimer != nil {
 		a.isrTimer.Stop()
@@ -139,7 +139,7 @@ func (a *actor) followMarks() {
 		if err := a.log.DeleteRecordsTo(to); err != nil {
 			a.deps.Log.Error("log start does not follow the leader's", "partition", a.kept.handle.TP.String(), "err", err)
 		}
-		a.changed = true
+		a.changed, f.due = true, f.due || f.told // the leader's DeleteRecords waits to hear of it
 	}
 }
 

@@ -35,12 +35,15 @@ type Handle struct {
 	status atomic.Pointer[Status]
 	config atomic.Pointer[Config]
 	size   atomic.Int64
+	// lag is how many records a follower lacks of what its leader has committed.
+	lag atomic.Int64
 	// producers is how many producer ids the log remembers.
 	producers atomic.Int64
 	// recoveryPoint is the offset before which the log is synced, for the directory's checkpoint.
 	recoveryPoint atomic.Int64
 	found         atomic.Pointer[Checkpoint] // of the directory, until the log was opened
 	traced        atomic.Pointer[[]tracedAppend]
+	copies        atomic.Pointer[[]Copy] // while this replica leads, or since it did
 }
 
 // tracedAppend is an append that a trace follows to the replicas.
@@ -131,6 +134,20 @@ func (h *Handle) Config() *Config { return h.config.Load() }
 
 // Size is the log's size on disk in bytes, as of its last change.
 func (h *Handle) Size() int64 { return h.size.Load() }
+
+// Copies tells what a leader knows of its followers; nil where nobody asked for it (Deps.TellCopies).
+func (h *Handle) Copies() []Copy {
+	if p := h.copies.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// Lag is how many records a follower lacks of what its leader had committed when it answered last.
+func (h *Handle) Lag() int64 { return h.lag.Load() }
+
+// SetLag is the fetcher's.
+func (h *Handle) SetLag(records int64) { h.lag.Store(max(records, 0)) }
 
 // Producers is how many producer ids the log remembers.
 func (h *Handle) Producers() int64 { return h.producers.Load() }

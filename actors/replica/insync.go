@@ -10,6 +10,15 @@ import (
 func (a *actor) followerFetched(ctx *kit.Context, m *FollowerFetch) {
 	a.kept.heard(m)
 	a.apply(a.machine.FollowerFetched(m, ctx.Now()))
+	a.tellCopies()
+}
+
+// tellCopies publishes where the followers are, for those who send consumers to them.
+func (a *actor) tellCopies() {
+	if a.deps.TellCopies {
+		copies := a.machine.Copies()
+		a.kept.handle.copies.Store(&copies)
+	}
 }
 
 // recall gives a new machine what the followers have said under its epoch to the one before: this actor was restarted, or its

@@ -91,7 +91,7 @@ func (a *actor) watch(m *Watch) {
 
 // deleteRecords moves the log start, and retention takes the segments below it in its next round. Nothing at or above the
 // high watermark is deleted; -1 stands for it (facts/storage-format.md 8).
-func (a *actor) deleteRecords(m *DeleteRecords) {
+func (a *actor) deleteRecords(ctx *kit.Context, m *DeleteRecords) {
 	if code := a.serving(); code != kerr.None {
 		m.Done(model.NoOffset, code)
 		return
@@ -113,7 +113,11 @@ func (a *actor) deleteRecords(m *DeleteRecords) {
 	a.deps.Journal.Tell(&journal.Event{
 		Kind: journal.RecordsDeleted, Name: a.kept.handle.TP.String(), More: []slog.Attr{slog.Int64("log_start", int64(a.log.LogStart()))},
 	})
-	m.Done(a.log.LogStart(), kerr.None)
+	start := a.log.LogStart()
+	if low := a.machine.LowWatermark(start); low < before {
+		m.Waits(low)
+	}
+	a.apply(a.machine.AwaitDeletion(Deletion{before, m.Deadline, m.Done}, start, ctx.Now()))
 }
 
 func (a *actor) describeProducers(m *DescribeProducers) {

@@ -37,6 +37,8 @@ type Machine struct {
 	epochStart    model.Offset // of the leader epoch
 	highWatermark model.Offset
 
+	logStart  model.Offset // as of the last deletion
+	deletions []Deletion
 	written   waitQueue // acks=1, by log end offset
 	committed waitQueue // acks=all, by high watermark
 	released  []Wait    // the answers of the last release, whose room is used again
@@ -59,6 +61,8 @@ type Effects struct {
 	HighWatermark model.Offset
 	// Answers are given to their sinks. They are good until the next event.
 	Answers []Wait
+	// Deleted are answered likewise.
+	Deleted []Deleted
 	// Propose asks the controller for another ISR; its answer comes back as Altered.
 	Propose *Proposal
 }
@@ -100,14 +104,14 @@ func (m *Machine) Lead(b *BecomeLeader, minISR int, log Log, now time.Time) Effe
 	m.isr, m.replicas = b.ISR, b.Replicas
 	m.assign(now)
 	e := m.advance(now)
-	e.Propose = m.propose(now, nil)
+	e.Propose, e.Deleted = m.propose(now, nil), m.deleted(now)
 	return e
 }
 
 // Resign ends the leadership: every waiting producer is sent to look for the new leader.
 func (m *Machine) Resign() Effects {
 	m.leading, m.proposed = false, nil
-	e := Effects{HighWatermark: model.NoOffset}
+	e := Effects{HighWatermark: model.NoOffset, Deleted: m.abandonDeletions()}
 	for _, q := range []*waitQueue{&m.written, &m.committed} {
 		for _, w := range q.takeAll() {
 			e.Answers = append(e.Answers, m.sentAway(w, kerr.NotLeaderOrFollower))

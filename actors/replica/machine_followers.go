@@ -12,11 +12,29 @@ type follower struct {
 	id    model.BrokerID
 	end   model.Offset      // of its log: the offset that it fetches; -1 before its first fetch
 	epoch model.BrokerEpoch // of the process that fetched; -1 when it is not known
+	// logStart is where its log begins; -1 before its first fetch.
+	logStart model.Offset
 	// leaderEnd is where this log ended at its last fetch, fetchedAt when that was.
 	leaderEnd model.Offset
 	fetchedAt time.Time
 	// caughtUpAt is when it last had all that there was.
 	caughtUpAt time.Time
+}
+
+// Copy is a follower's log as its leader knows it, by the last fetch. Offsets are -1 before the first one.
+type Copy struct {
+	ID            model.BrokerID
+	LogStart, End model.Offset
+	CaughtUp      time.Time // when it last had all that there was
+}
+
+// Copies lists the followers.
+func (m *Machine) Copies() []Copy {
+	all := make([]Copy, len(m.followers))
+	for i, f := range m.followers {
+		all[i] = Copy{f.id, f.logStart, f.end, f.caughtUpAt}
+	}
+	return all
 }
 
 // assign follows a change of the replicas. A member of the ISR counts as caught up at first: nothing speaks against it yet.
@@ -30,7 +48,7 @@ func (m *Machine) assign(now time.Time) {
 			followers = append(followers, *f)
 			continue
 		}
-		f := follower{id: id, end: model.NoOffset, leaderEnd: model.NoOffset, epoch: -1}
+		f := follower{id: id, end: model.NoOffset, leaderEnd: model.NoOffset, epoch: -1, logStart: model.NoOffset}
 		if slices.Contains(m.isr, id) {
 			f.caughtUpAt = now
 		}
@@ -63,11 +81,11 @@ func (m *Machine) FollowerFetched(f *FollowerFetch, now time.Time) Effects {
 	case x.leaderEnd != model.NoOffset && f.Offset >= x.leaderEnd && x.fetchedAt.After(x.caughtUpAt):
 		x.caughtUpAt = x.fetchedAt
 	}
-	x.end, x.epoch = f.Offset, f.Epoch
+	x.end, x.epoch, x.logStart = f.Offset, f.Epoch, f.LogStart
 	x.leaderEnd, x.fetchedAt = m.logEnd, now
 	proposal := m.propose(now, x)
 	e := m.advance(now)
-	e.Propose = proposal
+	e.Propose, e.Deleted = proposal, m.deleted(now)
 	return e
 }
 

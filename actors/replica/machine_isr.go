@@ -13,6 +13,7 @@ type Proposal struct {
 	LeaderEpoch    model.LeaderEpoch
 	PartitionEpoch model.PartitionEpoch // that it is made on
 	ISR            []Member
+	Expands        bool // the ISR that it is made on
 }
 
 // Member is a member of an ISR with the broker epoch that it fetched under: another process of that broker may not have what
@@ -35,14 +36,13 @@ type Altered struct {
 // proposal is a Proposal that may be committed or not.
 type proposal struct {
 	Proposal
-	isr     []model.BrokerID
-	expands bool
-	sent    bool // false once an attempt came to nothing: it is tried again
+	isr  []model.BrokerID
+	sent bool // false once an attempt came to nothing: it is tried again
 }
 
 // maximal is the ISR with everybody in it who may be in the committed one by now.
 func (m *Machine) maximal() []model.BrokerID {
-	if m.proposed != nil && m.proposed.expands {
+	if m.proposed != nil && m.proposed.Expands {
 		return m.proposed.isr
 	}
 	return m.isr
@@ -80,7 +80,8 @@ func (m *Machine) mayJoin(f *follower) bool {
 }
 
 func (m *Machine) open(isr []model.BrokerID) *Proposal {
-	p := &proposal{isr: isr, expands: len(isr) > len(m.isr), sent: true}
+	p := &proposal{isr: isr, sent: true}
+	p.Expands = len(isr) > len(m.isr)
 	p.LeaderEpoch, p.PartitionEpoch = m.leaderEpoch, m.partitionEpoch
 	for _, id := range isr {
 		member := Member{id, -1}
@@ -101,7 +102,7 @@ func (m *Machine) Tick(now time.Time) Effects {
 		proposal = m.shrink(now)
 	}
 	e := m.advance(now)
-	e.Propose = proposal
+	e.Propose, e.Deleted = proposal, m.deleted(now)
 	return e
 }
 

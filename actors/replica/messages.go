@@ -108,10 +108,13 @@ type Removal struct {
 // Close flushes and closes the log for a clean shutdown; the actor stops. Done is called once.
 type Close struct{ Done func(error) }
 
-// DeleteRecords moves the log start offset to Before, or to the high watermark when Before is -1.
+// DeleteRecords moves the log start offset to Before, or to the high watermark when Before is -1, and waits for the followers
+// that live to do the same until Deadline. Both functions are called on the actor's goroutine.
 type DeleteRecords struct {
-	Before model.Offset
-	Done   func(low model.Offset, code kerr.Code) // called on the actor's goroutine
+	Before   model.Offset
+	Deadline time.Time
+	Waits    func(low model.Offset) // called when it is done here, if followers are waited for
+	Done     func(low model.Offset, code kerr.Code)
 }
 
 // DescribeProducers asks for the producer states.

@@ -22,6 +22,7 @@ type FollowerFetch struct {
 	Epoch       model.BrokerEpoch // of the follower's process; -1 when it is not known
 	LeaderEpoch model.LeaderEpoch
 	Offset      model.Offset
+	LogStart    model.Offset // of its log
 }
 
 // Recheck says that brokers came, went or changed their state: who may be in an ISR is judged anew.

@@ -170,7 +170,7 @@ func (a *actor) giveUpLog(ctx *kit.Context, err error) {
 		a.deps.Log.Error("log is opened anew after a failed write", "partition", h.TP.String(), "err", err)
 	}
 	a.publish() // for those who are about to be told of success
-	for _, w := range a.machine.Resign().Answers {
+	for _, w := range a.sendAway() {
 		a.answers = append(a.answers, w.failed(kerr.KafkaStorageError))
 	}
 	a.unfollow()
