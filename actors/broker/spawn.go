@@ -123,6 +123,7 @@ func (b *Broker) spawnReplicas() {
 	deps := &replica.Deps{
 		Self: b.cfg.NodeID, Log: b.log, Journal: b.journal, Dropped: b.dropped, ProducerExpiry: func() time.Duration { return b.source.Broker().Producers.Expiration },
 		Fetchers: b.refs.fetchers, Alterations: b.refs.alterations, Eligible: b.eligible, LagMax: b.cfg.Replication.LagMax,
+		TellCopies: b.cfg.Replication.Selector == configs.RackAwareSelector,
 	}
 	pace := replica.Pace{First: b.cfg.Log.InitialTaskDelay, Retention: b.cfg.Log.RetentionCheck, Producers: b.cfg.Producers.ExpirationCheck}
 	for i := range shardCount {

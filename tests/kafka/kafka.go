@@ -58,27 +58,29 @@ var Jars = sync.OnceValues(func() (string, error) {
 
 // classes are the main classes behind the scripts of Kafka's bin folder, by the script's name without "kafka-".
 var classes = map[string]string{
-	"topics":              "org.apache.kafka.tools.TopicCommand",
-	"configs":             "kafka.admin.ConfigCommand",
-	"get-offsets":         "org.apache.kafka.tools.GetOffsetShell",
-	"console-producer":    "org.apache.kafka.tools.ConsoleProducer",
-	"console-consumer":    "org.apache.kafka.tools.consumer.ConsoleConsumer",
-	"consumer-groups":     "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
-	"producer-perf-test":  "org.apache.kafka.tools.ProducerPerformance",
-	"consumer-perf-test":  "org.apache.kafka.tools.ConsumerPerformance",
-	"groups":              "org.apache.kafka.tools.GroupsCommand",
-	"delete-records":      "org.apache.kafka.tools.DeleteRecordsCommand",
-	"log-dirs":            "org.apache.kafka.tools.LogDirsCommand",
-	"broker-api-versions": "org.apache.kafka.tools.BrokerApiVersionsCommand",
-	"cluster":             "org.apache.kafka.tools.ClusterTool",
-	"features":            "org.apache.kafka.tools.FeatureCommand",
-	"metadata-quorum":     "org.apache.kafka.tools.MetadataQuorumCommand",
-	"dump-log":            "org.apache.kafka.tools.DumpLogSegments",
-	"storage":             "kafka.tools.StorageTool",
-	"leader-election":     "org.apache.kafka.tools.LeaderElectionCommand",
-	"e2e-latency":         "org.apache.kafka.tools.EndToEndLatency",
-	"verifiable-producer": "org.apache.kafka.tools.VerifiableProducer",
-	"verifiable-consumer": "org.apache.kafka.tools.VerifiableConsumer",
+	"topics":               "org.apache.kafka.tools.TopicCommand",
+	"configs":              "kafka.admin.ConfigCommand",
+	"get-offsets":          "org.apache.kafka.tools.GetOffsetShell",
+	"console-producer":     "org.apache.kafka.tools.ConsoleProducer",
+	"console-consumer":     "org.apache.kafka.tools.consumer.ConsoleConsumer",
+	"consumer-groups":      "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
+	"producer-perf-test":   "org.apache.kafka.tools.ProducerPerformance",
+	"consumer-perf-test":   "org.apache.kafka.tools.ConsumerPerformance",
+	"groups":               "org.apache.kafka.tools.GroupsCommand",
+	"delete-records":       "org.apache.kafka.tools.DeleteRecordsCommand",
+	"log-dirs":             "org.apache.kafka.tools.LogDirsCommand",
+	"broker-api-versions":  "org.apache.kafka.tools.BrokerApiVersionsCommand",
+	"cluster":              "org.apache.kafka.tools.ClusterTool",
+	"features":             "org.apache.kafka.tools.FeatureCommand",
+	"metadata-quorum":      "org.apache.kafka.tools.MetadataQuorumCommand",
+	"dump-log":             "org.apache.kafka.tools.DumpLogSegments",
+	"storage":              "kafka.tools.StorageTool",
+	"leader-election":      "org.apache.kafka.tools.LeaderElectionCommand",
+	"reassign-partitions":  "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
+	"replica-verification": "org.apache.kafka.tools.ReplicaVerificationTool",
+	"e2e-latency":          "org.apache.kafka.tools.EndToEndLatency",
+	"verifiable-producer":  "org.apache.kafka.tools.VerifiableProducer",
+	"verifiable-consumer":  "org.apache.kafka.tools.VerifiableConsumer",
 }
 
 // Result is what a command left behind.
@@ -92,13 +94,6 @@ func (r Result) String() string {
 	return fmt.Sprintf("exit code %d\n--- stdout\n%s--- stderr\n%s", r.Code, r.Stdout, r.Stderr)
 }
 
-// Tool runs one of Kafka's tools to its end.
-func Tool(t testing.TB, name, stdin string, args ...string) Result {
-	t.Helper()
-	line := ToolLine(t, name, args...)
-	return Run(t, stdin, line[0], line[1:]...)
-}
-
 // ToolLine gives the command line of one of Kafka's tools, for a test that runs it beside itself.
 func ToolLine(t testing.TB, name string, args ...string) []string {
 	t.Helper()
@@ -106,28 +101,36 @@ func ToolLine(t testing.TB, name string, args ...string) []string {
 	if !known {
 		t.Fatalf("no class is known for the tool %q", name)
 	}
-	return javaLine(t, "", append([]string{class}, args...)...)
+	return mustJavaLine(t, "", append([]string{class}, args...)...)
 }
 
 // Java runs a main class with its arguments. More is put before Kafka's jars on the class path.
 func Java(t testing.TB, more, stdin string, args ...string) Result {
 	t.Helper()
-	line := javaLine(t, more, args...)
+	line := mustJavaLine(t, more, args...)
 	return Run(t, stdin, line[0], line[1:]...)
 }
 
-func javaLine(t testing.TB, more string, args ...string) []string {
+func mustJavaLine(t testing.TB, more string, args ...string) []string {
 	t.Helper()
-	jars, err := Jars()
+	line, err := javaLine(more, args...)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return line
+}
+
+func javaLine(more string, args ...string) ([]string, error) {
+	jars, err := Jars()
+	if err != nil {
+		return nil, err
 	}
 	path := filepath.Join(jars, "*")
 	if more != "" {
 		path = more + string(os.PathListSeparator) + path
 	}
 	// The serial collector and the first compiler start fastest, and most tools live a second.
-	return append([]string{"java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", path}, args...)
+	return append([]string{"java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", path}, args...), nil
 }
 
 // Run runs any command to its end.
