@@ -20,6 +20,8 @@ import (
 type Verdict struct {
 	Acknowledged, Stored                int
 	Lost, Repeated, Disordered, GivenUp int
+	// Strange are records that were stored and that no producer of the load wrote.
+	Strange int
 	// Gap is the longest time between two acknowledgements of one partition.
 	Gap time.Duration
 }
@@ -73,6 +75,10 @@ func (l *Load) verifyOrder(stored map[place]string, v *Verdict) {
 				continue // deleted, or not a record of a producer
 			}
 			fields := strings.SplitN(value, ":", 3)
+			if id, err := strconv.Atoi(fields[0]); err != nil || id >= l.options.Producers {
+				v.Strange++
+				continue
+			}
 			n, err := strconv.Atoi(fields[1])
 			before, known := last[fields[0]]
 			switch {

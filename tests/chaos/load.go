@@ -112,8 +112,11 @@ func StartWith(t testing.TB, bootstrap string, o Options) *Load {
 func (l *Load) Topic() string { return l.topic }
 
 func (l *Load) client(options ...kgo.Opt) *kgo.Client {
+	l.mu.Lock()
+	bootstrap := strings.Split(l.bootstrap, ",")
+	l.mu.Unlock()
 	// A broker that is killed before its first answer looks to this client like one that wants SASL: it is told to try again.
-	always := []kgo.Opt{kgo.SeedBrokers(strings.Split(l.bootstrap, ",")...), kgo.MetadataMinAge(50 * time.Millisecond), kgo.AlwaysRetryEOF()}
+	always := []kgo.Opt{kgo.SeedBrokers(bootstrap...), kgo.MetadataMinAge(50 * time.Millisecond), kgo.AlwaysRetryEOF()}
 	client, err := kgo.NewClient(append(always, options...)...)
 	if err != nil {
 		l.t.Fatal(err)
@@ -169,6 +172,13 @@ func (l *Load) acknowledge(at place, value string) {
 	l.pace[at.partition] = before
 	close(l.grown)
 	l.grown = make(chan struct{})
+}
+
+// Reach has clients that come later use other bootstrap addresses: the first may be gone by then.
+func (l *Load) Reach(bootstrap string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.bootstrap = bootstrap
 }
 
 // Acknowledged tells how many records were so far.

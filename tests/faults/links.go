@@ -176,14 +176,7 @@ func (l *Links) carry(src, dst net.Conn, w way) {
 		if !ok {
 			return
 		}
-		if n > 0 && rate > 0 {
-			select {
-			case <-time.After(time.Duration(n) * time.Second / time.Duration(rate)):
-			case <-l.done:
-				return
-			}
-		}
-		if _, err := dst.Write(buffer[:n]); err != nil {
+		if err := l.deliver(dst, buffer[:n], rate); err != nil {
 			// The receiver is gone. Its reset travels back, when it can.
 			if _, ok := l.pass(way{w.to, w.from}); ok {
 				src.Close()
@@ -196,6 +189,25 @@ func (l *Links) carry(src, dst net.Conn, w way) {
 			return
 		}
 	}
+}
+
+// deliver writes at a rate, in pieces, as a narrow link would.
+func (l *Links) deliver(dst net.Conn, b []byte, rate int) error {
+	const pieces = 20 // a second
+	for rate > 0 && len(b) > 0 {
+		n := min(len(b), max(1, rate/pieces))
+		select {
+		case <-time.After(time.Duration(n) * time.Second / time.Duration(rate)):
+		case <-l.done:
+			return net.ErrClosed
+		}
+		if _, err := dst.Write(b[:n]); err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	_, err := dst.Write(b)
+	return err
 }
 
 var errNoHello = errors.New("the first frame of a connection is not a Hello")

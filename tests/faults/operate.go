@@ -4,26 +4,32 @@ package faults
 
 import (
 	"context"
+	"os"
+	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/tests/node"
-	"troupe/tests/wire"
 )
 
-// admin opens an administrative client that ends with the test.
-func (s *stage) admin() *kadm.Client {
+// client opens a client that ends with the test.
+func (s *stage) client(options ...kgo.Opt) *kgo.Client {
 	s.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(s.cluster.Bootstrap(), ",")...), kgo.MetadataMinAge(50*time.Millisecond), kgo.AlwaysRetryEOF())
+	always := []kgo.Opt{kgo.SeedBrokers(strings.Split(s.cluster.Bootstrap(), ",")...), kgo.MetadataMinAge(50 * time.Millisecond), kgo.AlwaysRetryEOF()}
+	client, err := kgo.NewClient(append(always, options...)...)
 	if err != nil {
 		s.Fatal(err)
 	}
 	s.Cleanup(client.Close)
-	return kadm.NewClient(client)
+	return client
+}
+
+func (s *stage) admin() *kadm.Client {
+	s.Helper()
+	return kadm.NewClient(s.client())
 }
 
 // prefer gives partitions back to the leaders that they had at first.
@@ -41,76 +47,41 @@ func prefer(s *stage) {
 	}
 }
 
-// answer is what a hung node says to a record that was sent to it meanwhile.
-type answer struct {
-	code int16
-	err  error
-}
-
-// askTheZombie sends a record to a chosen node for a partition that it led, whose answer may come when it goes on.
-func askTheZombie(s *stage) {
+// property reads what stands in the meta.properties of a node's disk.
+func property(s *stage, n *node.Node, name string) string {
 	s.Helper()
-	n := s.nodes()[0]
-	partition := s.others["led"].(int32)
-	req := kmsg.NewPtrProduceRequest()
-	req.Acks, req.TimeoutMillis = -1, 60_000
-	one := kmsg.NewProduceRequestTopicPartition()
-	one.Partition, one.Records = partition, wire.Values(time.Now().UnixMilli(), "zombie:0:").Bytes()
-	topic := kmsg.NewProduceRequestTopic()
-	topic.Topic, topic.Partitions = s.load.Topic(), append(topic.Partitions, one)
-	req.Topics = append(req.Topics, topic)
-	wire.Versioned(req, 12)
-	s.zombie = make(chan answer, 1)
-	go func(told chan answer) {
-		resp, err := wire.Try[*kmsg.ProduceResponse](n.Bootstrap, req, 2*node.Patience)
-		if err != nil {
-			told <- answer{err: err}
-			return
+	text, err := os.ReadFile(n.Dir + "/meta.properties")
+	if err != nil {
+		s.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, found := strings.CutPrefix(strings.TrimSpace(line), name+"="); found {
+			return value
 		}
-		told <- answer{code: resp.Topics[0].Partitions[0].ErrorCode}
-	}(s.zombie)
+	}
+	s.Fatalf("node %d has no %s in\n%s", n.ID, name, text)
+	return ""
 }
 
-// zombieRefuses holds that the record was not acknowledged.
-func zombieRefuses(s *stage) {
+// troupe runs a command of the binary's against the nodes that run, to its end.
+func (s *stage) troupe(args ...string) {
 	s.Helper()
-	got := <-s.zombie
-	switch {
-	case got.err != nil:
-		s.Errorf("the zombie did not answer: %v", got.err)
-	case got.code == 0:
-		s.Error("the zombie acknowledged a record")
-	default:
-		s.Logf("the zombie answered with error %d", got.code)
+	binary, err := node.Binary()
+	if err != nil {
+		s.Fatal(err)
+	}
+	args = append(args, "--bootstrap-server", s.cluster.Bootstrap())
+	within, cancel := context.WithTimeout(s.Context(), 2*node.Patience)
+	defer cancel()
+	if out, err := exec.CommandContext(within, binary, args...).CombinedOutput(); err != nil {
+		s.Fatalf("troupe %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 }
 
-// remember keeps a partition that the chosen node leads.
-func remember(s *stage) {
-	s.Helper()
-	for p := range int32(partitions) {
-		if s.cluster.Leader(s.load.Topic(), p).ID == s.chosen[0] {
-			s.others["led"] = p
-			return
-		}
+// operator does one command, as docs/operations.md has it.
+func operator(command string) Step {
+	return func(s *stage) {
+		s.Helper()
+		s.troupe(strings.Fields(command)...)
 	}
-	s.Fatalf("node %d leads nothing", s.chosen[0])
-}
-
-// deposed waits until the chosen node leads the partition that is remembered no more, as the others tell.
-func deposed(s *stage) {
-	s.Helper()
-	asked := s.except(s.chosen)
-	node.Eventually(s, "another node leads", func() bool {
-		for _, id := range asked {
-			if resp, err := s.cluster.Node(id).Metadata(s.load.Topic()); err == nil && len(resp.Topics) == 1 {
-				for _, p := range resp.Topics[0].Partitions {
-					if p.Partition == s.others["led"].(int32) {
-						return p.Leader >= 0 && p.Leader != s.chosen[0]
-					}
-				}
-			}
-		}
-		return false
-	})
 }

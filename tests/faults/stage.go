@@ -31,13 +31,15 @@ const partitions = 6
 
 // Fault is one way to break a cluster.
 type Fault struct {
-	Title   string
+	Title   string                     // without commas, which separate log directories: they are named after the test
 	Cluster func() node.ClusterOptions // nil is three nodes
 	Linked  bool                       // whether links can be cut
 	Prepare []Step                     // what comes before the load
 	Steps   []Step                     // in the middle of it
 	After   []Step                     // when the load has ended and before it is judged
-	Load    chaos.Options              // over the engine's own, where it says something
+	// NoStrangers holds that in the end there is no record but the load's.
+	NoStrangers bool
+	Load        chaos.Options // over the engine's own, where it says something
 }
 
 // Step is one thing that is done to a stage, or awaited.
@@ -56,14 +58,19 @@ type stage struct {
 	// chosen are the nodes that steps are about.
 	chosen []int32
 	rounds int
-	// zombie is what became of a record that was sent to a node which hung.
-	zombie chan answer
-	others map[string]any
+	// led is a partition that the chosen node led, and zombie what it says to a record for it.
+	led    int32
+	zombie <-chan answer
+	// written is what the topic aside has acknowledged by partition, and begins where its logs begin.
+	written  map[int32][]written
+	begins   map[int32]int64
+	numbered int    // records of the topic aside
+	foreign  string // the id of another cluster
 }
 
 // Run plays one fault and adds it to the report.
 func Run(t *testing.T, f Fault) {
-	s := &stage{T: t, fault: f, seed: *seedFlag, others: map[string]any{}}
+	s := &stage{T: t, fault: f, seed: *seedFlag, written: map[int32][]written{}, begins: map[int32]int64{}}
 	if s.seed == 0 {
 		s.seed = uint64(time.Now().UnixNano())
 	}
@@ -71,6 +78,9 @@ func Run(t *testing.T, f Fault) {
 	name.Write([]byte(f.Title))
 	s.chance = rand.New(rand.NewPCG(s.seed, name.Sum64()))
 	t.Logf("-seed=%d", s.seed)
+	if _, err := node.Binary(); err != nil { // building it is no part of the fault
+		t.Fatal(err)
+	}
 	begun := time.Now()
 	var v chaos.Verdict
 	defer func() { record(t, f.Title, s, v, time.Since(begun)) }()
@@ -92,6 +102,9 @@ func Run(t *testing.T, f Fault) {
 	s.load.Stop()
 	s.play(f.After)
 	v = s.load.Verify()
+	if f.NoStrangers && v.Strange > 0 {
+		t.Errorf("%d records are there that a deposed leader took", v.Strange)
+	}
 	s.readers.Verify()
 }
 

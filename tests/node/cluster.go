@@ -102,7 +102,7 @@ func (c *Cluster) add(controller, reached string, set ...string) *Node {
 		settings = append(settings, c.options.Each(id)...)
 	}
 	n := New(c.t, Options{Dir: dir, Set: append(settings, set...), Env: c.options.Env})
-	n.ID, n.Addresses = id, Addresses{Bootstrap: "127.0.0.1:" + ports[0], Admin: "127.0.0.1:" + ports[1]}
+	n.ID, n.Controller, n.Addresses = id, controller, Addresses{Bootstrap: "127.0.0.1:" + ports[0], Admin: "127.0.0.1:" + ports[1]}
 	c.Nodes = append(c.Nodes, n)
 	return n
 }

@@ -28,8 +28,9 @@ type Options struct {
 // Node is one broker process, or several one after the other on the same ports and directory.
 type Node struct {
 	Addresses
-	ID  int32 // node.id
-	Dir string
+	ID         int32 // node.id
+	Dir        string
+	Controller string // host:port of the controller listener, in a cluster
 
 	t       testing.TB
 	options Options
