@@ -1,6 +1,10 @@
 package partitionlog
 
-import "errors"
+import (
+	"errors"
+
+	"troupe/internal/vfs"
+)
 
 // Create gives the job that makes the directory and partition.metadata of a new log durable, nil when that was asked for or
 // they are there. Appends do not wait for it: the first of them writes both when it comes earlier, and leaves the waiting
@@ -27,6 +31,31 @@ func (t *createTask) run() error {
 	}
 	t.dir.identity.Store(identityDurable)
 	return nil
+}
+
+// createTogether makes many new logs durable by one sync: a topic of thousands of partitions would keep the disk busy for
+// many seconds with two of each, and the metadata log and the first appends with it.
+func createTogether(fsys vfs.FS, dir string, jobs []*Job) (errs []error, supported bool) {
+	errs = make([]error, len(jobs))
+	for i, j := range jobs {
+		errs[i] = j.task.(*createTask).dir.prepare()
+	}
+	synced := fsys.SyncAll(dir)
+	if errors.Is(synced, errors.ErrUnsupported) {
+		return nil, false
+	}
+	for i, j := range jobs {
+		d := j.task.(*createTask).dir
+		switch {
+		case errs[i] != nil || d.topic.IsZero():
+		case synced != nil:
+			d.identity.Store(identityMissing) // as in run
+			errs[i] = synced
+		default:
+			d.identity.Store(identityDurable)
+		}
+	}
+	return errs, true
 }
 
 func (t *createTask) done(l *Log, err error) {

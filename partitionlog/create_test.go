@@ -2,10 +2,13 @@ package partitionlog
 
 import (
 	"errors"
+	"fmt"
+	"syscall"
 	"testing"
 	"time"
 
 	"troupe/internal/clock"
+	"troupe/internal/model"
 	"troupe/internal/vfs"
 	"troupe/partitionlog/checkpoint"
 )
@@ -59,4 +62,50 @@ func TestADirectoryWithoutBatchesIsDurableOnceItWasCreated(t *testing.T) {
 	}
 	fsys.Crash()
 	wantIdentity(t, fsys, "after a power cut")
+}
+
+func TestTheDirectoriesOfManyNewLogsAreMadeDurableByOneSync(t *testing.T) {
+	for title, c := range map[string]struct {
+		logs  int
+		fault error // of the sync of all
+		syncs int   // of everything
+		works bool
+	}{
+		"few by themselves": {groupLeast - 1, nil, 0, true},
+		"many together":     {groupLeast, nil, 1, true},
+		"by themselves where there is no such sync":   {groupLeast, errors.ErrUnsupported, 1, true},
+		"after a sync that fails none counts as made": {groupLeast, syscall.EIO, 1, false},
+	} {
+		t.Run(title, func(t *testing.T) {
+			fsys := newCrashFS(t)
+			all, single := 0, 0
+			fsys.Hook(func(call vfs.Call) (f vfs.Fault) {
+				switch call.Op {
+				case vfs.OpSyncAll:
+					all++
+					f.Err = c.fault
+				case vfs.OpSync:
+					single++
+				}
+				return f
+			})
+			var logs []*Log
+			var jobs []*Job
+			for i := range c.logs {
+				l := New(testEnv(fsys), fmt.Sprintf("/data/t-%d", i), model.TopicPartition{Topic: "t", Partition: int32(i)}, testConfig(), testTopic)
+				logs, jobs = append(logs, l), append(jobs, l.Create())
+			}
+			for i, err := range RunGroup(fsys, "/data", jobs) {
+				if logs[i].Done(jobs[i], err); (err == nil) != c.works || (logs[i].creation == creationDone) != c.works {
+					t.Fatalf("log %d: %v, creation %d", i, err, logs[i].creation)
+				}
+			}
+			if all != c.syncs || c.syncs == 1 && c.fault == nil && single > 0 {
+				t.Errorf("%d syncs of all, %d of files", all, single)
+			}
+			if fsys.Crash(); c.works {
+				wantIdentity(t, fsys, "after a power cut")
+			}
+		})
+	}
 }

@@ -9,19 +9,24 @@ import (
 )
 
 // groupLeast is from how many logs on one sync of the whole file system, which other programs may be writing to as well,
-// is taken for cheaper than five of each log.
+// is taken for cheaper than five of each log, or two of each new one.
 const groupLeast = 16
 
-// Groups tells that a job moves a recovery point, which RunGroup does for many logs at once.
+// Groups tells that RunGroup does a job for many logs at once: it moves a recovery point, or makes a new log durable.
 func (j *Job) Groups() bool {
-	t, ok := j.task.(*maintainTask)
-	return ok && t.ready > 0
+	switch t := j.task.(type) {
+	case *maintainTask:
+		return t.ready > 0
+	case *createTask:
+		return true
+	}
+	return false
 }
 
-// RunGroup runs jobs that Groups of logs in one directory, in the order that maintainTask asks for: each step is taken
-// for all logs before the next. With thousands of busy logs a disk that syncs a file in a millisecond would move each
-// recovery point once in half a minute, and a restart would read all that was written meanwhile. The result is parallel
-// to jobs.
+// RunGroup runs jobs that Groups of logs in one directory, all of one Kind. Recovery points move in the order that
+// maintainTask asks for: each step is taken for all logs before the next. With thousands of busy logs a disk that syncs a file in a
+// millisecond would move each recovery point once in half a minute, and a restart would read all that was written
+// meanwhile. The result is parallel to jobs.
 func RunGroup(fsys vfs.FS, dir string, jobs []*Job) []error {
 	if len(jobs) >= groupLeast {
 		if errs, supported := runTogether(fsys, dir, jobs); supported {
@@ -36,6 +41,9 @@ func RunGroup(fsys vfs.FS, dir string, jobs []*Job) []error {
 }
 
 func runTogether(fsys vfs.FS, dir string, jobs []*Job) (errs []error, supported bool) {
+	if jobs[0].Kind == KindBulk {
+		return createTogether(fsys, dir, jobs)
+	}
 	g := group{fs: fsys, dir: dir, errs: make([]error, len(jobs))}
 	for _, j := range jobs {
 		g.tasks = append(g.tasks, j.task.(*maintainTask))

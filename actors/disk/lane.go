@@ -73,14 +73,14 @@ func brief(k Kind) func(kit.Message) bool {
 }
 
 // lane runs what it is sent, in order, but collects two kinds: the writes of one mailbox swap go out together, or before
-// another message that stands behind them, and the recovery points that it asks for are moved after all else.
+// another message that stands behind them, and what is done for many logs together comes after all else.
 type lane struct {
 	dir     *Dir
 	onFence kit.Ref
 
 	waiting []*Appends
 	jobs    []*partitionlog.Job // of waiting, in order; reused
-	group   []*Run              // recovery points to be moved together
+	group   []*Run              // what is done for many logs together
 	warmBuf []byte
 }
 
@@ -121,7 +121,7 @@ func (l *lane) run(ctx *kit.Context, m *Run) *Finished {
 	return &Finished{Jobs: []*partitionlog.Job{m.Job}, Errs: []error{err}, Incarnation: m.Incarnation}
 }
 
-// EndBatch writes what one mailbox swap brought, and moves the recovery points that it asked for.
+// EndBatch writes what one mailbox swap brought, and does what it asked for of many logs.
 func (l *lane) EndBatch(ctx *kit.Context) {
 	l.write(ctx)
 	l.runGroup(ctx)
@@ -141,7 +141,9 @@ func (l *lane) runGroup(ctx *kit.Context) {
 	} else {
 		began := ctx.Now()
 		errs = partitionlog.RunGroup(l.dir.Env.FS, l.dir.Path, jobs)
-		l.dir.Flushes.Observe(ctx.Now().Sub(began))
+		if jobs[0].Kind == partitionlog.KindFsync {
+			l.dir.Flushes.Observe(ctx.Now().Sub(began))
+		}
 		for _, err := range errs {
 			l.judge(err)
 		}
