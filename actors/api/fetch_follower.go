@@ -47,6 +47,12 @@ func (n *Node) readerOf(r *Request) reader {
 
 func (r *reader) follows() bool { return r.id >= 0 }
 
+// debugger is the replica id of tools that compare replicas, kafka-replica-verification among them: each replica gives them
+// its own log, whoever leads, whichever epoch they name.
+const debugger = -2
+
+func (r *reader) compares() bool { return r.id == debugger }
+
 // refused tells why a broker is not given what is not committed (facts/replication.md 11): it is no replica, as far as this
 // leader knows, and told to ask again where the metadata of one of the two may be behind.
 func (r *reader) refused(st *replica.Status, p *fetchPart) kerr.Code {

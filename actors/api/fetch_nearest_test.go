@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"troupe/actors/replica"
 	"troupe/cluster/record"
+	"troupe/codec/kerr"
 	"troupe/configs"
 	"troupe/internal/model"
 )
@@ -33,6 +35,25 @@ func racks(t *testing.T, isr ...model.BrokerID) *world {
 	w.shard.Send(&replica.Order{Handle: h, Message: &replica.BecomeLeader{LeaderEpoch: 3, PartitionEpoch: 1, ISR: isr, Replicas: all}})
 	w.settle()
 	return w
+}
+
+// kafka-replica-verification asks every replica, with no leader epoch, and compares what it gets.
+func TestAFollowerGivesItsLogToAToolThatComparesReplicas(t *testing.T) {
+	w := racks(t, 1, 2)
+	h := w.node.Replicas.Get(model.TopicPartition{Topic: "orders"})
+	w.shard.Send(&replica.Order{Handle: h, Message: &replica.BecomeFollower{
+		Leader: 2, LeaderEpoch: 4, PartitionEpoch: 2, ISR: []model.BrokerID{2}, Replicas: []model.BrokerID{1, 2},
+	}})
+	w.settle()
+	for reader, want := range map[int32]kerr.Code{-2: kerr.None, -1: kerr.NotLeaderOrFollower} {
+		req := fetching("orders")
+		req.ReplicaID = reader
+		p := ask[*kmsg.FetchResponse](w, req, 11).Topics[0].Partitions[0]
+		expect(t, fmt.Sprintf("a fetch of replica id %d", reader), p.ErrorCode, want)
+		if given := len(p.RecordBatches) > 0; given != (want == kerr.None) {
+			t.Errorf("replica id %d is given %d bytes", reader, len(p.RecordBatches))
+		}
+	}
 }
 
 // copies has a follower fetch: its log goes from start to end.
