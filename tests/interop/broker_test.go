@@ -68,7 +68,7 @@ func client(t *testing.T, address string, options ...kgo.Opt) *kgo.Client {
 }
 
 // troupe runs one of the binary's own client commands to its end.
-func troupe(t *testing.T, stdin string, args ...string) kafka.Result {
+func troupe(t testing.TB, stdin string, args ...string) kafka.Result {
 	t.Helper()
 	binary, err := node.Binary()
 	if err != nil {

@@ -63,10 +63,14 @@ func TestFormattersOfCoordinatorsPrintWhatKafkasDo(t *testing.T) {
 				slices.Sort(records)
 				return records
 			}
-			want := read(func(args ...string) kafka.Result { return kafka.Tool(t, "console-consumer", "", args...) })
-			got := read(func(args ...string) kafka.Result {
-				return troupe(t, "", append([]string{"console-consumer"}, args...)...)
+			var got []string
+			done := background(func() { // both wait for more records until their time is over
+				got = read(func(args ...string) kafka.Result {
+					return troupe(t, "", append([]string{"console-consumer"}, args...)...)
+				})
 			})
+			want := read(func(args ...string) kafka.Result { return kafka.Tool(t, "console-consumer", "", args...) })
+			<-done
 			if !slices.Equal(got, want) {
 				t.Errorf("ours:\n%s\nKafka's:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}

@@ -17,21 +17,29 @@ import (
 	"troupe/tests/node"
 )
 
-// tools are those that the walk-through is gone with: a tool's name and its arguments give a command line.
-type tools func(t testing.TB, tool string, args ...string) []string
-
-func kafkasTools(t testing.TB, tool string, args ...string) []string {
-	t.Helper()
-	return kafka.ToolLine(t, tool, args...)
+// tools are those that the walk-through is gone with.
+type tools struct {
+	ours bool
+	run  func(t testing.TB, tool, stdin string, args ...string) kafka.Result // to its end
+	line func(t testing.TB, tool string, args ...string) []string            // what starts it beside the test
 }
 
-func ourTools(t testing.TB, tool string, args ...string) []string {
-	t.Helper()
-	binary, err := node.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return append([]string{binary, tool}, args...)
+var kafkasTools = tools{false, kafka.Tool, kafka.ToolLine}
+
+var ourTools = tools{
+	true,
+	func(t testing.TB, tool, stdin string, args ...string) kafka.Result {
+		t.Helper()
+		return troupe(t, stdin, append([]string{tool}, args...)...)
+	},
+	func(t testing.TB, tool string, args ...string) []string {
+		t.Helper()
+		binary, err := node.Binary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append([]string{binary, tool}, args...)
+	},
 }
 
 // walk is one way through: a fresh broker, and the tools. What each step printed is kept for the comparison.
@@ -77,18 +85,17 @@ func kafkaBroker(t *testing.T, settings ...string) string {
 	return b.Address
 }
 
-// line is a command line of a tool with the broker's address.
-func (w *walk) line(tool string, args ...string) []string {
-	w.Helper()
-	return w.tools(w.T, tool, append([]string{"--bootstrap-server", w.address}, args...)...)
+// call gives a tool and its arguments, with the broker's address.
+func (w *walk) call(command string) (tool string, args []string) {
+	words := strings.Fields(command)
+	return words[0], append([]string{"--bootstrap-server", w.address}, words[1:]...)
 }
 
 // run runs a tool to its end and keeps what it printed. More shapes it before it is kept.
 func (w *walk) run(title, stdin, command string, more ...func(string) string) kafka.Result {
 	w.Helper()
-	words := strings.Fields(command)
-	line := w.line(words[0], words[1:]...)
-	r := kafka.Run(w.T, stdin, line[0], line[1:]...)
+	tool, args := w.call(command)
+	r := w.tools.run(w.T, tool, stdin, args...)
 	w.keep(title+": "+command, r, more...)
 	return r
 }
@@ -96,8 +103,8 @@ func (w *walk) run(title, stdin, command string, more ...func(string) string) ka
 // start starts a tool beside the test.
 func (w *walk) start(command string) *process {
 	w.Helper()
-	words := strings.Fields(command)
-	return start(w.T, w.line(words[0], words[1:]...)...)
+	tool, args := w.call(command)
+	return start(w.T, w.tools.line(w.T, tool, args...)...)
 }
 
 // told are the lines of standard error that are a tool's own words, and not the log of its client.
