@@ -14,7 +14,7 @@ func (l *Log) Create() *Job {
 		return nil
 	}
 	l.creation = creationUnderWay
-	return &Job{Kind: KindBulk, task: &createTask{dir: l.dir}}
+	return &Job{Kind: KindCreate, task: &createTask{dir: l.dir}}
 }
 
 type createTask struct{ dir *directory }

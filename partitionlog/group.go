@@ -41,7 +41,7 @@ func RunGroup(fsys vfs.FS, dir string, jobs []*Job) []error {
 }
 
 func runTogether(fsys vfs.FS, dir string, jobs []*Job) (errs []error, supported bool) {
-	if jobs[0].Kind == KindBulk {
+	if jobs[0].Kind == KindCreate {
 		return createTogether(fsys, dir, jobs)
 	}
 	g := group{fs: fsys, dir: dir, errs: make([]error, len(jobs))}

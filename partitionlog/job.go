@@ -18,6 +18,8 @@ const (
 	KindFsync
 	// KindBulk reads, renames or removes files.
 	KindBulk
+	// KindCreate makes the files of a new log.
+	KindCreate
 )
 
 // Job is a piece of work on files that the owner of a log hands to a lane. It is run once and then given to Done with

@@ -19,12 +19,14 @@ import (
 type Kind string
 
 // The lanes of a directory. Append, Cold and Bulk are sharded by partition, Cleaner lanes are children of the cleaner,
-// of the others there is one.
+// of the others there is one. Thousands of directories that are made side by side would take the processor from all that is
+// urgent.
 const (
 	Metadata Kind = "metadata" // the metadata log and raft's hard state
 	Append   Kind = "append"   // log writes
 	Fsync    Kind = "fsync"    // flushes asked for by a policy, and those of rolled segments
 	Cold     Kind = "cold"     // reads of bytes that are not in the page cache
+	Create   Kind = "create"   // the directories of new logs
 	Bulk     Kind = "bulk"     // recovery, deletes, checkpoints
 	Cleaner  Kind = "cleaner"  // compaction, which may take as long as it likes
 )
@@ -45,6 +47,7 @@ type Dir struct {
 	Cleaning Cleaning
 
 	metadata, fsync     kit.Ref
+	create              kit.Ref
 	appends, cold, bulk []kit.Ref // sharded by partition
 	seed                maphash.Seed
 	onFence             kit.Ref
@@ -94,6 +97,8 @@ func (d *Dir) Lane(k Kind) kit.Ref {
 		return d.metadata
 	case Fsync:
 		return d.fsync
+	case Create:
+		return d.create
 	default:
 		invariant.Check(false, "lane %q is sharded by partition", k)
 		return kit.Ref{}
@@ -107,6 +112,8 @@ func (d *Dir) LaneFor(j *partitionlog.Job, tp model.TopicPartition) kit.Ref {
 		return d.AppendLane(tp)
 	case partitionlog.KindFsync:
 		return d.fsync
+	case partitionlog.KindCreate:
+		return d.create
 	default:
 		return d.BulkLane(tp)
 	}

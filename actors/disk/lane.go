@@ -38,6 +38,7 @@ func Open(s Spawner, env *partitionlog.Env, path string, id model.DirectoryID, l
 		d.cold = append(d.cold, start(Cold, fmt.Sprintf("cold-%d", i)))
 	}
 	d.fsync = start(Fsync, "fsync")
+	d.create = start(Create, "create")
 	return d
 }
 

@@ -58,7 +58,10 @@ func (a *actor) open(ctx *kit.Context) {
 		ctx.Send(h.Dir().BulkLane(h.TP), task)
 		return
 	}
-	ctx.Send(h.Dir().AppendLane(h.TP), passing(h.Dir().Lane(disk.Fsync), passing(h.Dir().BulkLane(h.TP), task)))
+	for _, lane := range []kit.Ref{h.Dir().BulkLane(h.TP), h.Dir().Lane(disk.Create), h.Dir().Lane(disk.Fsync)} {
+		task = passing(lane, task)
+	}
+	ctx.Send(h.Dir().AppendLane(h.TP), task)
 }
 
 // settle does what has to be done on the disk before the log takes batches. Its recovery point falls where a power cut took
