@@ -1,4 +1,4 @@
-//go:build unix
+//go:build interop && unix
 
 // Package faults breaks clusters of real processes while clients use them, and judges what they promised: nothing that was
 // acknowledged to acks=all is lost, nothing is there twice, order is kept, and offsets that groups committed never go back.
@@ -34,6 +34,7 @@ type Fault struct {
 	Title   string                     // without commas, which separate log directories: they are named after the test
 	Cluster func() node.ClusterOptions // nil is three nodes
 	Linked  bool                       // whether links can be cut
+	Before  []Step                     // what comes before the nodes are started
 	Prepare []Step                     // what comes before the load
 	Steps   []Step                     // in the middle of it
 	After   []Step                     // when the load has ended and before it is judged
@@ -64,13 +65,14 @@ type stage struct {
 	// written is what the topic aside has acknowledged by partition, and begins where its logs begin.
 	written  map[int32][]written
 	begins   map[int32]int64
-	numbered int    // records of the topic aside
-	foreign  string // the id of another cluster
+	numbered int              // records of the topic aside
+	foreign  string           // the id of another cluster
+	disks    map[int32]string // where what fills the disk of a node is put
 }
 
 // Run plays one fault and adds it to the report.
 func Run(t *testing.T, f Fault) {
-	s := &stage{T: t, fault: f, seed: *seedFlag, written: map[int32][]written{}, begins: map[int32]int64{}}
+	s := &stage{T: t, fault: f, seed: *seedFlag, written: map[int32][]written{}, begins: map[int32]int64{}, disks: map[int32]string{}}
 	if s.seed == 0 {
 		s.seed = uint64(time.Now().UnixNano())
 	}
@@ -94,7 +96,10 @@ func Run(t *testing.T, f Fault) {
 		s.links = newLinks(t)
 		o.Through = func(id int32, listener string) string { return s.links.Through(t, id, listener) }
 	}
-	s.cluster = node.StartCluster(t, o)
+	s.cluster = node.NewCluster(t, o)
+	s.play(f.Before)
+	s.cluster.Start()
+	s.cluster.AwaitServing()
 	s.play(f.Prepare)
 	s.begin(int16(min(3, len(s.cluster.Nodes))))
 	s.play(f.Steps)
