@@ -126,6 +126,10 @@ func (s *store) format(first quorum.Checkpoint) error {
 	if err != nil {
 		return fmt.Errorf("metadata log %s cannot be made: %w", s.path, err)
 	}
+	// The first vote stands in the directory, perhaps before the first entry that would have its name synced.
+	if err := s.env.FS.SyncDir(filepath.Dir(s.path)); err != nil {
+		return fmt.Errorf("metadata log %s cannot be made: %w", s.path, err)
+	}
 	if len(first.Voters) == 0 {
 		return nil // the first checkpoint comes from the leader
 	}
