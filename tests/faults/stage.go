@@ -62,6 +62,7 @@ type stage struct {
 	// led is a partition that the chosen node led, and zombie what it says to a record for it.
 	led    int32
 	zombie <-chan answer
+	visits []visit
 	// written is what the topic aside has acknowledged by partition, and begins where its logs begin.
 	written  map[int32][]written
 	begins   map[int32]int64
