@@ -122,6 +122,7 @@ func (op *produceOp) start(at int, topic string, code kerr.Code, deadline time.T
 	op.parts[at].traffic = op.node.Stats.Topic(topic)
 	v, err := op.checkBatch(h, part.Records, at)
 	if err != nil {
+		op.parts[at].traffic.refused(err)
 		op.AppendDone(at, refused(h, err))
 		return
 	}

@@ -223,8 +223,8 @@ func (op *fetchOp) give() *Payload {
 
 // count counts what is answered; NONE for the reply as a whole is one more code.
 func (op *fetchOp) count() {
-	e := &op.node.Stats.of(fetchKey).errors
-	good := int64(1)
+	e := &op.node.Stats.of(op.reader.statsKey()).errors
+	good, copied := int64(1), int64(0)
 	for i := range op.results {
 		if code := op.results[i].code; code == kerr.None {
 			good++
@@ -235,13 +235,32 @@ func (op *fetchOp) count() {
 		if t == nil {
 			t = op.node.Stats.Elsewhere()
 		}
-		t.fetched(op.results[i].code, op.results[i].region.Len)
+		bytes := op.results[i].region.Len
+		if op.reader.follows() {
+			copied, bytes = copied+bytes, 0
+		}
+		t.fetched(op.results[i].code, bytes)
+	}
+	if copied > 0 {
+		op.node.Stats.Replication.CopiedOut.Add(copied)
 	}
 	e.add(kerr.None, good)
 }
 
 // fetchKey is the handler's; its own table cannot be asked while it is made.
 const fetchKey = 1
+
+// FetchFollower stands for the fetches of other brokers where requests are counted: Kafka tells them from those of consumers.
+// It is no API, and its key is no request's.
+var FetchFollower = &Handler{Key: firstPrivate - 1, Name: "FetchFollower", Min: 4, Max: 18}
+
+// statsKey is what a fetch is counted under.
+func (r *reader) statsKey() int16 {
+	if r.follows() {
+		return FetchFollower.Key
+	}
+	return fetchKey
+}
 
 // dropOffline answers for the partitions whose directory failed while their bytes were read from it.
 func (op *fetchOp) dropOffline() {

@@ -1,10 +1,12 @@
 package api
 
 import (
+	"errors"
 	"maps"
 	"sync"
 	"sync/atomic"
 
+	"troupe/actors/replica"
 	"troupe/codec/batch"
 	"troupe/codec/kerr"
 )
@@ -19,6 +21,9 @@ type Stats struct {
 	mu     sync.Mutex // orders the replacements, and keeps sums whole
 	// rest counts for topics above TopicBudget and for those that are not here; former for deleted ones.
 	rest, former Traffic
+
+	// Replication is what moves between brokers.
+	Replication replica.Counts
 }
 
 // TopicBudget is how many topics are counted apart: a client that creates topics without end costs the broker and its
@@ -30,6 +35,8 @@ type Traffic struct {
 	MessagesIn, BytesIn, BytesOut  atomic.Int64
 	BytesRejected                  atomic.Int64 // of batches that break a rule
 	CorruptBatches                 atomic.Int64
+	MisnumberedBatches             atomic.Int64 // with offsets or sequence numbers that cannot be
+	KeylessRecords                 atomic.Int64 // for compacted topics
 	ProduceRequests, FetchRequests atomic.Int64 // one a partition, as Kafka counts
 	FailedProduce, FailedFetch     atomic.Int64 // failures that are not answered with a code every client expects
 }
@@ -114,6 +121,19 @@ func (t *Traffic) add(o *Traffic) {
 	t.FailedProduce.Add(o.FailedProduce.Load())
 	t.FailedFetch.Add(o.FailedFetch.Load())
 	t.CorruptBatches.Add(o.CorruptBatches.Load())
+	t.MisnumberedBatches.Add(o.MisnumberedBatches.Load())
+	t.KeylessRecords.Add(o.KeylessRecords.Load())
+}
+
+// refused counts why a batch was not taken, where that has a metric of its own.
+func (t *Traffic) refused(err error) {
+	if errors.As(err, new(*batch.NumbersError)) {
+		t.MisnumberedBatches.Add(1)
+	}
+	var records *batch.RecordsError
+	if errors.As(err, &records) {
+		t.KeylessRecords.Add(int64(records.Keyless))
+	}
 }
 
 // produced counts one partition of a Produce. Which codes count as failures is Kafka's choice (ReplicaManager).
@@ -138,7 +158,7 @@ func (t *Traffic) produced(code kerr.Code, records []byte) {
 	}
 }
 
-// fetched counts one partition of a Fetch.
+// fetched counts one partition of a Fetch; the bytes are those for consumers.
 func (t *Traffic) fetched(code kerr.Code, bytes int64) {
 	t.FetchRequests.Add(1)
 	t.BytesOut.Add(bytes)

@@ -31,6 +31,8 @@ type Shared interface{ WaitedForOthers() time.Duration }
 type Served struct {
 	Handler *Handler
 	Version int16
+	// Between tells that another node asked.
+	Between bool
 	// Reply is nil where there was none, or where its handler has counted its error codes.
 	Reply  Body
 	Total  time.Duration
@@ -48,7 +50,11 @@ type RequestStats struct {
 
 // Observe counts an answered request.
 func (s *Stats) Observe(v *Served) {
-	r := s.of(v.Handler.Key)
+	key := v.Handler.Key
+	if v.Between && key == fetchKey {
+		key = FetchFollower.Key
+	}
+	r := s.of(key)
 	r.ByVersion[v.Version&31].Add(1)
 	r.Times.Observe(v.Total)
 	for i, d := range v.Stages {

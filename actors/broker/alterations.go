@@ -18,6 +18,7 @@ import (
 type alterations struct {
 	lifecycle  *lifecycleState
 	controller *kit.Ref // outlives the instances; zero at first
+	counts     *replica.Counts
 
 	waiting []*replica.Alter
 	asked   []*replica.Alter // on their way; nil for none
@@ -39,9 +40,9 @@ func (*alteration) MessageKind() string      { return "alterations.answer" }
 func (*alterationsDue) MessageKind() string  { return "alterations.due" }
 func (*alterationsOpen) MessageKind() string { return "alterations.open" }
 
-func newAlterations(l *lifecycleState) kit.Props {
+func newAlterations(l *lifecycleState, c *replica.Counts) kit.Props {
 	var at kit.Ref
-	return kit.Props{Kind: "alterations", New: func() kit.Behavior { return &alterations{lifecycle: l, controller: &at} }}
+	return kit.Props{Kind: "alterations", New: func() kit.Behavior { return &alterations{lifecycle: l, controller: &at, counts: c} }}
 }
 
 // Receive gathers proposals, and hands the answers out.
@@ -145,6 +146,7 @@ func (a *alterations) answered(ctx *kit.Context, resp *kmsg.AlterPartitionRespon
 				continue
 			}
 			delete(open, key{t.TopidID, p.Partition})
+			a.count(m, kerr.Code(p.ErrorCode))
 			m.Handle.SendCaused(ctx.Cause(), altered(m, p))
 		}
 	}
@@ -156,6 +158,18 @@ func (a *alterations) answered(ctx *kit.Context, resp *kmsg.AlterPartitionRespon
 	a.waiting = append(asked, a.waiting...)
 	a.resting = true
 	ctx.After(retryAfter, &alterationsDue{})
+}
+
+// count counts an answer as Kafka does: of what was taken whether the ISR grew.
+func (a *alterations) count(m *replica.Alter, code kerr.Code) {
+	switch {
+	case code != kerr.None:
+		a.counts.Refused.Add(1)
+	case m.Expands:
+		a.counts.Expansions.Add(1)
+	default:
+		a.counts.Shrinks.Add(1)
+	}
 }
 
 func altered(m *replica.Alter, p *kmsg.AlterPartitionResponseTopicPartition) *replica.Altered {

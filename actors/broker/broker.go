@@ -81,6 +81,7 @@ type Broker struct {
 	peers       *peer.Directory
 	refs        refs
 	node        *api.Node
+	stats       *api.Stats
 	connections *listener.Deps
 	opening     *opening
 	registered  chan struct{} // closed when the controller has unfenced this broker

@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"slices"
+
 	"troupe/actors/fetcher"
 	"troupe/internal/model"
 )
@@ -8,14 +10,21 @@ import (
 // spawnReplication makes the actors by which replicas here reach their leaders, and leaders the controller.
 func (b *Broker) spawnReplication() {
 	r := b.cfg.Replication
-	b.refs.alterations = b.system.Spawn("alterations", newAlterations(b.lifecycle))
+	counts := &b.stats.Replication
+	b.refs.alterations = b.system.Spawn("alterations", newAlterations(b.lifecycle, counts))
 	b.refs.fetchers = b.system.Spawn("fetchers", fetcher.New(fetcher.Deps{
-		Self: b.cfg.NodeID, Peers: b.peers, Epoch: b.lifecycle.epoch, Log: b.log,
+		Self: b.cfg.NodeID, Peers: b.peers, Epoch: b.lifecycle.epoch, Log: b.log, Counts: counts, Moves: b.movesHere,
 		Limits: fetcher.Limits{
 			WaitMax: r.FetchWaitMax, Backoff: r.FetchBackoff, Timeout: r.SocketTimeout, MinBytes: r.FetchMinBytes,
 			PartitionBytes: r.FetchMaxBytes, ResponseMaxBytes: r.ResponseMaxBytes,
 		},
 	}))
+}
+
+// movesHere tells whether this broker is being made a replica.
+func (b *Broker) movesHere(tp model.TopicPartition) bool {
+	p, ok := b.source.Image().Partition(tp)
+	return ok && slices.Contains(p.Adding, b.cfg.NodeID)
 }
 
 // eligible tells who may be in an ISR, by the metadata that is applied here.

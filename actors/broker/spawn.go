@@ -49,7 +49,7 @@ func (b *Broker) spawn(o Options, serving func()) {
 	b.spawnDisks()
 	b.source = metadata.NewSource(b.identity.clusterID, loaded.Layers, cfg)
 	b.spawnPeers(o)
-	b.lifecycle = &lifecycleState{id: cfg.NodeID}
+	b.lifecycle, b.stats = &lifecycleState{id: cfg.NodeID}, &api.Stats{}
 	b.spawnReplication()
 	b.spawnReplicas()
 	// Its first image may order replicas about, so the metadata actor and the shards stand before it.
@@ -218,7 +218,7 @@ func (b *Broker) connect() {
 		ID: cfg.NodeID, Self: b.introduction, Peers: b.peers, Config: cfg, Layers: b.source.Layers, Images: b.source, Replicas: b.replicas, Dirs: b.dirs,
 		Controller: b.refs.controller, Sessions: api.NewSessions(b.clock, int(cfg.Fetch.SessionSlots)),
 		Producers: idSource{b.refs.producerIDs}, Groups: b.groups, Authorizer: api.AllowAll{}, APIs: api.Table(),
-		Quorum: b.quorum.Status, Clock: b.clock, Log: b.log, Stats: &api.Stats{},
+		Quorum: b.quorum.Status, Clock: b.clock, Log: b.log, Stats: b.stats,
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	b.stopNow = cancel

@@ -70,6 +70,14 @@ func (n *node) create(topic string, partitions int32) {
 	}
 }
 
+// createWith makes a topic of one partition with a setting.
+func (n *node) createWith(topic, key, value string) {
+	n.t.Helper()
+	if _, err := kadm.NewClient(n.client).CreateTopic(n.context(), 1, 1, map[string]*string{key: &value}, topic); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
 func (n *node) delete(topic string) {
 	n.t.Helper()
 	if _, err := kadm.NewClient(n.client).DeleteTopic(n.context(), topic); err != nil {

@@ -33,12 +33,12 @@ var (
 	globalPartitions  = kafkaController("globalpartitioncount", "Partitions of the cluster.")
 	activeBrokers     = kafkaController("activebrokercount", "Brokers that are not fenced.")
 	fencedBrokers     = kafkaController("fencedbrokercount", "Brokers that are fenced.")
+	silentBrokers     = kafkaController("timedoutbrokerheartbeatcount", "Brokers that were fenced because no heartbeat came in time.")
 
-	// The high watermark moves with every change of metadata; one that stands still on one broker alone says that it is
-	// cut off.
-	raftLeader        = desc("kafka_server_raft_metrics_current_leader", "Node that leads the metadata quorum; -1 while none is known.")
-	raftEpoch         = desc("kafka_server_raft_metrics_current_epoch", "Epoch of the metadata quorum.")
-	raftHighWatermark = desc("kafka_server_raft_metrics_high_watermark", "Offset before which the metadata log is committed.")
+	uncleanElections = desc("kafka_controller_controllerstats_uncleanleaderelections_total",
+		"Leaders elected that may lack acknowledged records (unclean.leader.election.enable, and last known leaders); want 0.")
+	eligibleElections = desc("kafka_controller_controllerstats_electionfromeligibleleaderreplicas_total",
+		"Leaders elected from the eligible ones, when no replica was in sync.")
 )
 
 // collectCluster tells of replication and metadata, in Kafka's split: what a broker knows of its own replicas, and what
@@ -46,10 +46,6 @@ var (
 func (s *Server) collectCluster(e emitter) {
 	s.collectReplicas(e)
 	s.collectController(e)
-	q := s.deps.Node.Quorum()
-	e.gauge(raftLeader, float64(q.Leader))
-	e.gauge(raftEpoch, float64(q.LeaderEpoch))
-	e.gauge(raftHighWatermark, float64(q.HighWatermark))
 }
 
 // collectReplicas tells of the partitions that have a replica here.
@@ -85,11 +81,16 @@ func (s *Server) collectReplicas(e emitter) {
 }
 
 // collectController tells of the whole cluster as this broker's metadata has it, on the active controller alone: the
-// others know it too, but sums over a cluster would count everything several times.
+// others know it too, but sums over a cluster would count everything several times. What this node has decided while it was the
+// controller it tells ever after.
 func (s *Server) collectController(e emitter) {
 	n := s.deps.Node
-	active := n.Quorum().Leader == n.ID
+	q := n.Quorum()
+	active := q.Leader == n.ID
 	e.gauge(activeController, float64(one(active)))
+	e.gauge(silentBrokers, float64(q.Decided.Silent))
+	e.counter(uncleanElections, float64(q.Decided.Unclean))
+	e.counter(eligibleElections, float64(q.Decided.FromELR))
 	if !active {
 		return
 	}

@@ -1,11 +1,13 @@
 package console
 
 import (
+	"maps"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"troupe/actors/api"
+	"troupe/codec/kerr"
 	"troupe/internal/histogram"
 )
 
@@ -50,33 +52,85 @@ func (s *Server) collectWaiting(e emitter) {
 	}
 }
 
-// collectRequests tells of each API that was asked for. A fetch counts as FetchConsumer beside Fetch, as in Kafka: sums
-// over all requests count it twice there too. Times are not split by version, which would be a histogram for each.
+// tally is what is known of the requests of one name.
+type tally struct {
+	all, recent histogram.Counts
+	stages      map[api.Stage]stageTally
+	versions    map[int]int64
+	errors      map[kerr.Code]int64
+}
+
+type stageTally struct{ all, recent histogram.Counts }
+
+func (s *Server) tallyOf(r requestTime) tally {
+	t := tally{all: r.all, recent: r.recent, stages: map[api.Stage]stageTally{}, versions: map[int]int64{}, errors: r.stats.Errors()}
+	for version := range r.stats.ByVersion {
+		if n := r.stats.ByVersion[version].Load(); n > 0 {
+			t.versions[version] = n
+		}
+	}
+	for stage := range stageTimes {
+		all := r.stats.Stage(stage, &r.all)
+		t.stages[stage] = stageTally{all, s.times.recentStage(r.handler.Key, stage, all)}
+	}
+	return t
+}
+
+// plus adds up two names of one API.
+func (t tally) plus(o tally) tally {
+	sum := tally{all: t.all.Plus(o.all), recent: t.recent.Plus(o.recent), stages: map[api.Stage]stageTally{},
+		versions: maps.Clone(t.versions), errors: maps.Clone(t.errors)}
+	for stage, times := range t.stages {
+		sum.stages[stage] = stageTally{times.all.Plus(o.stages[stage].all), times.recent.Plus(o.stages[stage].recent)}
+	}
+	for version, n := range o.versions {
+		sum.versions[version] += n
+	}
+	for code, n := range o.errors {
+		sum.errors[code] += n
+	}
+	return sum
+}
+
+// collectRequests tells of each API that was asked for. A fetch counts as FetchConsumer or FetchFollower beside Fetch, as in
+// Kafka: sums over all requests count it twice there too. Times are not split by version, which would be a histogram for each.
 func (s *Server) collectRequests(e emitter) {
+	var fetches *tally
 	for _, r := range s.times.read() {
-		names := []string{r.handler.Name}
-		if r.handler.Name == "Fetch" {
-			names = append(names, "FetchConsumer")
-		}
-		for _, name := range names {
-			for version := range r.stats.ByVersion {
-				if n := r.stats.ByVersion[version].Load(); n > 0 {
-					e.counter(requestsTotal, float64(n), name, strconv.Itoa(version))
-				}
+		t, name := s.tallyOf(r), r.handler.Name
+		if name == "Fetch" || r.handler == api.FetchFollower {
+			if fetches != nil {
+				both := fetches.plus(t)
+				fetches = &both
+			} else {
+				fetches = &t
 			}
-			e.millis(totalTimeMs, &r.all, &r.recent, name)
-			e.millis(throttleTimeMs, &histogram.Counts{Count: r.all.Count}, &histogram.Counts{}, name)
-			for code, n := range r.stats.Errors() {
-				e.counter(errorsTotal, float64(n), name, code.Name())
+			if name == "Fetch" {
+				name = "FetchConsumer"
 			}
+			e.requests(name, &t)
+			continue
 		}
-		for stage, d := range stageTimes {
-			all := r.stats.Stage(stage, &r.all)
-			recent := s.times.recentStage(r.handler.Key, stage, all)
-			for _, name := range names {
-				e.millis(d, &all, &recent, name)
-			}
-		}
-		e.seconds(requestSeconds, &r.all, r.handler.Name)
+		e.requests(name, &t)
+		e.seconds(requestSeconds, &t.all, name)
+	}
+	if fetches != nil {
+		e.requests("Fetch", fetches)
+		e.seconds(requestSeconds, &fetches.all, "Fetch")
+	}
+}
+
+// requests tells of one name.
+func (e emitter) requests(name string, t *tally) {
+	for version, n := range t.versions {
+		e.counter(requestsTotal, float64(n), name, strconv.Itoa(version))
+	}
+	for code, n := range t.errors {
+		e.counter(errorsTotal, float64(n), name, code.Name())
+	}
+	e.millis(totalTimeMs, &t.all, &t.recent, name)
+	e.millis(throttleTimeMs, &histogram.Counts{Count: t.all.Count}, &histogram.Counts{}, name)
+	for stage, times := range t.stages {
+		e.millis(stageTimes[stage], &times.all, &times.recent, name)
 	}
 }

@@ -43,7 +43,11 @@ func TestMetricsCountWhatClientsDid(t *testing.T) {
 	for got := 0; got < 4; got += n.client.PollFetches(n.context()).NumRecords() {
 	}
 
-	m := n.metrics()
+	var m samples
+	n.eventually("what was answered is counted", func() bool { // which is after the reply has left
+		m = n.metrics()
+		return m[`kafka_network_requestmetrics_totaltimems_count{request="FetchConsumer"}`] > 0 && m[`troupe_request_seconds_count{request="Produce"}`] == 4
+	})
 	// A batch of one record of one byte without key and headers is 69 bytes: 61 of the batch's header, and of the record
 	// a length, attributes, two deltas, key and value lengths, the value and the count of headers.
 	const batch = 61 + 8
@@ -148,7 +152,7 @@ func TestNamesOfKafkaAreTheCustomaryOnes(t *testing.T) {
 	}
 	customary := lines(string(text))
 	beans := []string{
-		"kafka_cluster_partition_", "kafka_server_raft_metrics_", "kafka_server_group_coordinator_metrics_",
+		"kafka_cluster_partition_", "kafka_server_raft_metrics_", "kafka_server_broker_metadata_metrics_", "kafka_server_group_coordinator_metrics_",
 		"kafka_coordinator_group_groupmetadatamanager_",
 	}
 	n := startNode(t)

@@ -33,6 +33,10 @@ var trafficMetrics = []trafficMetric{
 		func(t *api.Traffic) *atomic.Int64 { return &t.FailedFetch }),
 	{desc("kafka_server_brokertopicmetrics_invalidmessagecrcrecords_total", "Record batches that were corrupt.", "topic"),
 		func(t *api.Traffic) *atomic.Int64 { return &t.CorruptBatches }, true},
+	{desc("kafka_server_brokertopicmetrics_invalidoffsetorsequencerecords_total", "Record batches whose offsets, sequence numbers or count cannot be.", "topic"),
+		func(t *api.Traffic) *atomic.Int64 { return &t.MisnumberedBatches }, true},
+	{desc("kafka_server_brokertopicmetrics_nokeycompactedtopicrecords_total", "Records without a key that were refused for compacted topics.", "topic"),
+		func(t *api.Traffic) *atomic.Int64 { return &t.KeylessRecords }, true},
 }
 
 // collectTraffic also ends the series of deleted topics: nobody else needs to know that they are gone, and a topic that

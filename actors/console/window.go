@@ -1,6 +1,7 @@
 package console
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -43,11 +44,14 @@ type stageOf struct {
 // newTimes has a window for each API from the start: made on demand, the first scrape would see nothing of what came before.
 func newTimes(n *api.Node) *times {
 	t := &times{node: n, requests: make(map[int16]*window), stages: make(map[stageOf]*window), flushes: window{turned: n.Clock.Now()}}
-	for _, h := range n.APIs {
+	for _, h := range counted(n) {
 		t.requests[h.Key] = &window{turned: n.Clock.Now()}
 	}
 	return t
 }
+
+// counted are the APIs that requests are counted by.
+func counted(n *api.Node) []*api.Handler { return append(slices.Clip(n.APIs), api.FetchFollower) }
 
 // recentFlushes gives what came lately of all that was flushed.
 func (t *times) recentFlushes(all histogram.Counts) histogram.Counts {
@@ -69,7 +73,7 @@ func (t *times) read() []requestTime {
 	defer t.mu.Unlock()
 	now := t.node.Clock.Now()
 	var out []requestTime
-	for _, h := range t.node.APIs {
+	for _, h := range counted(t.node) {
 		stats := t.node.Stats.Requests(h.Key)
 		if stats == nil {
 			continue

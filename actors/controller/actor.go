@@ -83,6 +83,7 @@ type term struct {
 	ticker       *ticker // nil while this node is the only voter
 	standing     *standing
 	leaving      []*HandOver
+	commits      commits
 	beats        int // of the controller's own clock, see remind
 	copies       copies
 	revision     *revision

@@ -2,7 +2,9 @@ package controller
 
 import (
 	"sync/atomic"
+	"time"
 
+	"troupe/cluster/controller"
 	"troupe/cluster/quorum"
 	"troupe/internal/model"
 )
@@ -24,12 +26,20 @@ type Status struct {
 	Voters, Observers int
 	// Elections counts the epochs that began while this process ran.
 	Elections int64
+	// State is this node's part in raft; Observes where it follows without a vote.
+	State quorum.State
+	// Decided is what the controller's machine has counted in all of its lives here.
+	Decided controller.Counts
+	// CommitLatency is a moving average of the time from a proposal of this leader to its commit, 0 before the first.
+	CommitLatency time.Duration
 }
 
 // Board is where the actor shows its status, through all of its incarnations.
 type Board struct {
-	latest    atomic.Pointer[Status]
-	elections int64 // the actor's alone
+	latest atomic.Pointer[Status]
+	// The actor's alone.
+	elections int64
+	former    controller.Counts // of the machines of terms that are over
 }
 
 // NewBoard shows that nobody is known to lead.
@@ -44,7 +54,7 @@ func (b *Board) Status() Status { return *b.latest.Load() }
 
 // clear is for the time between two terms.
 func (b *Board) clear() {
-	b.latest.Store(&Status{Leader: model.NoBroker, LeaderEpoch: model.NoLeaderEpoch, Voted: quorum.NoVoter, Elections: b.elections})
+	b.latest.Store(&Status{Leader: model.NoBroker, LeaderEpoch: model.NoLeaderEpoch, Voted: quorum.NoVoter, Elections: b.elections, Decided: b.former})
 }
 
 // show publishes how things stand, where that differs.
@@ -58,8 +68,9 @@ func (a *Actor) show() {
 		Voted: quorum.NoVoter, Voters: len(a.voters()), Observers: a.copies.observers(), Elections: a.board.elections,
 	}
 	if a.raft != nil {
-		next.Voted, next.Votes = a.raft.Voted(), a.raft.Votes()
+		next.Voted, next.Votes, next.State = a.raft.Voted(), a.raft.Votes(), a.raft.State()
 	}
+	next.Decided, next.CommitLatency = a.board.former.Plus(a.machine.Counts()), a.commits.mean
 	before := a.board.latest.Load()
 	if before.LeaderEpoch != next.LeaderEpoch && before.LeaderEpoch != model.NoLeaderEpoch {
 		a.board.elections++
@@ -68,4 +79,32 @@ func (a *Actor) show() {
 	if *before != next {
 		a.board.latest.Store(&next)
 	}
+}
+
+// commits measures how long the quorum takes, one proposal after the other: the next is timed when the last is committed.
+type commits struct {
+	at   model.Offset // of the record that is timed
+	from time.Time    // zero for none
+	mean time.Duration
+}
+
+func (c *commits) proposed(last model.Offset, now time.Time) {
+	if c.from.IsZero() {
+		c.at, c.from = last, now
+	}
+}
+
+// commitShare is the weight of the newest in the average.
+const commitShare = 16
+
+func (c *commits) committed(upTo model.Offset, now time.Time) {
+	if c.from.IsZero() || upTo < c.at {
+		return
+	}
+	took := now.Sub(c.from)
+	if c.mean == 0 {
+		c.mean = took
+	}
+	c.mean += (took - c.mean) / commitShare
+	c.from = time.Time{}
 }

@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"time"
+
 	"troupe/actors/kit"
 	"troupe/actors/metadata"
 	"troupe/cluster/controller"
@@ -55,6 +57,7 @@ func (a *Actor) pump(ctx *kit.Context) {
 // by the next leader, so the answer can only be one that makes the client, or this node for it, look again.
 func (a *Actor) led(ctx *kit.Context, l quorum.Leadership) {
 	if !l.Self {
+		a.commits.from = time.Time{}
 		a.handedOver(nil)
 		if a.machine.Leading() {
 			a.answer(ctx, a.machine.Resign())
@@ -117,6 +120,7 @@ func (a *Actor) apply(ctx *kit.Context, entries []quorum.Entry) {
 		return
 	}
 	last := entries[len(entries)-1]
+	a.commits.committed(last.Offset, ctx.Now())
 	// What is committed is what readers of the log may see.
 	a.log.SetHighWatermark(last.Offset + 1)
 	next, delta := a.editor.Publish()

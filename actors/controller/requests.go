@@ -93,6 +93,7 @@ func (a *Actor) effects(ctx *kit.Context, e controller.Effects) {
 		} else {
 			// From here on the reply waits for the records to be committed and applied.
 			a.machine.Appended(base)
+			a.commits.proposed(base+model.Offset(len(e.Append))-1, ctx.Now())
 		}
 	}
 	a.answer(ctx, e.Replies)

@@ -133,6 +133,9 @@ func (a *Actor) end(err error) {
 	if a.term == nil {
 		return
 	}
+	if !a.ended {
+		a.board.former = a.board.former.Plus(a.machine.Counts())
+	}
 	a.ended = true
 	a.desk.close(err)
 	for _, m := range a.leaving {

@@ -141,8 +141,12 @@ func (f *fetcher) answered(ctx *kit.Context, m *answer) {
 	loan := replica.NewLoan(lent, m.call.Recycle)
 	for _, d := range out.fetched {
 		d.Fetcher = ctx.Self()
-		if len(d.Batches) > 0 {
+		if n := int64(len(d.Batches)); n > 0 {
 			d.Loan = loan
+			f.deps.Counts.CopiedIn.Add(n)
+			if f.deps.Moves(d.Handle.TP) {
+				f.deps.Counts.MovedIn.Add(n)
+			}
 		}
 		d.Handle.SendCaused(d.cause, d.Fetched)
 	}

@@ -98,7 +98,15 @@ func (m *machine) follow(h *replica.Handle, at replica.Position) {
 func (m *machine) proceed(p *part, at replica.Position) {
 	m.leave(p)
 	p.Position = at
+	p.measure()
 	m.list(p)
+}
+
+// measure tells how far the follower is behind. Of a leader that has not answered yet nothing is known.
+func (p *part) measure() {
+	if p.highWatermark >= 0 {
+		p.handle.SetLag(int64(p.highWatermark - p.Offset))
+	}
 }
 
 // leave ends what a partition waits for.
@@ -124,6 +132,7 @@ func (m *machine) unfollow(h *replica.Handle) {
 	}
 	m.leave(p)
 	p.gone = true
+	h.SetLag(0)
 	delete(m.parts, h)
 	if k := (partKey{h.TopicID, h.TP.Partition}); m.byKey[k] == p {
 		delete(m.byKey, k)

@@ -46,6 +46,7 @@ func (m *machine) deliver(p *part, r *kmsg.FetchResponseTopicPartition, out *del
 	}
 	moved := f.HighWatermark != p.highWatermark || f.LogStart != p.leaderStart
 	p.highWatermark, p.leaderStart = f.HighWatermark, f.LogStart
+	p.measure()
 	switch {
 	case f.Diverging != nil || len(f.Batches) > 0:
 		m.occupy(p)

@@ -146,6 +146,7 @@ func (w *world) start(id model.BrokerID) {
 		Self: id, Log: log, ProducerExpiry: func() time.Duration { return time.Hour }, LagMax: lagMax, Eligible: w.eligible,
 		Fetchers: p.system.Spawn("fetchers", New(Deps{
 			Self: id, Peers: wire{p}, Epoch: func() model.BrokerEpoch { return epoch }, Limits: limits, Log: log,
+			Counts: &replica.Counts{}, Moves: func(model.TopicPartition) bool { return false },
 		})),
 		Alterations: p.system.Spawn("alterations", kit.Props{Kind: "test", New: func() kit.Behavior { return controller{p} }}),
 	}

@@ -50,6 +50,7 @@ func (c *conn) decode(p *pending, h *frame.RequestHeader, body []byte) (*api.Req
 			return nil, fmt.Errorf("%s request of version %d with a string of more than %d bytes", p.handler.Name, p.version, longestString)
 		}
 	}
+	p.between = c.client.Peer != nil
 	p.span = c.deps.Trace.Continue(c.causeOf(h), c.name, p.handler.Name)
 	p.request = *api.NewRequest(api.Arrival{
 		Handler: p.handler, Version: p.version, Unsupported: unknown, ClientID: clientID, Body: req,

@@ -25,6 +25,7 @@ type pending struct {
 	chunk       *chunk       // nil once the body needs no bytes of the frame any more
 	keepBytes   atomic.Bool
 	admitted    bool // it was put in the queue; the reader's field
+	between     bool // another node asks
 
 	// Guarded by conn.mu.
 	state  state
@@ -85,7 +86,7 @@ func (p *pending) takeUp(now time.Time) {
 
 // served tells how long the stages of an answered request were.
 func (p *pending) served(s *api.Served, now time.Time) {
-	*s = api.Served{Handler: p.handler, Version: p.version, Reply: p.reply, Total: now.Sub(p.received)}
+	*s = api.Served{Handler: p.handler, Version: p.version, Between: p.between, Reply: p.reply, Total: now.Sub(p.received)}
 	if p.takenUp == 0 { // nothing was to be sent
 		p.takenUp, p.sending = p.answered, p.answered
 	}

@@ -149,6 +149,11 @@ func New(o Options) *Machine {
 // Leading tells whether the machine is the active controller.
 func (m *Machine) Leading() bool { return m.leading }
 
+// Plus adds what another machine has counted.
+func (c Counts) Plus(o Counts) Counts {
+	return Counts{c.Unclean + o.Unclean, c.FromELR + o.FromELR, c.Silent + o.Silent}
+}
+
 // Counts gives what has been counted.
 func (m *Machine) Counts() Counts { return m.counts }
 

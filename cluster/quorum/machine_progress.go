@@ -75,6 +75,34 @@ func (m *Machine) Voted() VoterKey { return m.hard.Voted }
 // Alone tells whether this node is the only voter: it needs neither ticks nor links.
 func (m *Machine) Alone() bool { return len(m.voters) == 1 && keyOf(m.voters[0]) == m.options.Self }
 
+// State is a node's part in the quorum.
+type State uint8
+
+// The states; a node without a vote only observes.
+const (
+	Observer State = iota
+	Follower
+	Candidate
+	Leader
+)
+
+// String gives Kafka's names (KIP-595).
+func (s State) String() string { return [...]string{"observer", "follower", "candidate", "leader"}[s] }
+
+// State is this node's part.
+func (m *Machine) State() State {
+	switch m.node.BasicStatus().RaftState {
+	case raft.StateLeader:
+		return Leader
+	case raft.StateCandidate, raft.StatePreCandidate:
+		return Candidate
+	}
+	if !m.Votes() {
+		return Observer
+	}
+	return Follower
+}
+
 // Votes tells whether this node is a voter of the applied configuration.
 func (m *Machine) Votes() bool { return findVoter(m.voters, m.options.Self) >= 0 }
 

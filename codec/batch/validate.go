@@ -55,7 +55,18 @@ type RecordsError struct {
 	Code kerr.Code
 	// Records are the first of those that failed, in order.
 	Records []RecordError
+	// Keyless is how many have no key, in a compacted topic.
+	Keyless int
 }
+
+// NumbersError refuses a batch whose offsets, sequence numbers or count of records cannot be.
+type NumbersError struct{ why *kerr.Error }
+
+// Error tells which.
+func (e *NumbersError) Error() string { return e.why.Error() }
+
+// Unwrap gives the error with the code.
+func (e *NumbersError) Unwrap() error { return e.why }
 
 // Error names how many records failed and the first of them.
 func (e *RecordsError) Error() string {
@@ -110,7 +121,7 @@ func Validate(v View, r Rules) (Facts, error) {
 	case v.Codec() == compress.Zstd && r.ProduceVersion < firstZstdVersion:
 		return Facts{}, &kerr.Error{Code: kerr.UnsupportedCompressionType, Detail: "zstd needs Produce version 7"}
 	case v.BaseOffset() != 0:
-		return Facts{}, invalid("the base offset is %d, not 0", v.BaseOffset())
+		return Facts{}, misnumbered(kerr.InvalidRecord, "the base offset is %d, not 0", v.BaseOffset())
 	case v.CheckCRC() != nil:
 		return Facts{}, &kerr.Error{Code: kerr.CorruptMessage, Detail: "the checksum of the record batch does not match"}
 	}
@@ -143,19 +154,24 @@ func checkHeader(v View) error {
 			Detail: fmt.Sprintf("compression type %d does not exist", v.Attributes()&attrCodec),
 		}
 	case count <= 0:
-		return invalid("the batch has %d records", count)
+		return misnumbered(kerr.InvalidRecord, "the batch has %d records", count)
 	case deltas != count:
-		return invalid("the offsets are for %d records, but there are %d", deltas, count)
+		return misnumbered(kerr.InvalidRecord, "the offsets are for %d records, but there are %d", deltas, count)
 	case v.Control():
-		return invalid("clients may not write control records")
+		return misnumbered(kerr.InvalidRecord, "clients may not write control records")
 	case v.ProducerID() > model.NoProducerID && v.BaseSequence() < 0:
-		return invalid("producer %d has the sequence number %d", v.ProducerID(), v.BaseSequence())
+		return misnumbered(kerr.InvalidRecord, "producer %d has the sequence number %d", v.ProducerID(), v.BaseSequence())
 	}
 	return nil
 }
 
 func invalid(format string, args ...any) error {
 	return &kerr.Error{Code: kerr.InvalidRecord, Detail: fmt.Sprintf(format, args...)}
+}
+
+// misnumbered is what Kafka counts as an invalid offset or sequence; a control batch is among them.
+func misnumbered(code kerr.Code, format string, args ...any) error {
+	return &NumbersError{&kerr.Error{Code: code, Detail: fmt.Sprintf(format, args...)}}
 }
 
 // unreadable turns what a cursor met into the code of the answer. Records that break their format are the client's fault;
@@ -203,10 +219,7 @@ func (w *walk) run(c *cursor) (Facts, error) {
 		return Facts{}, w.refused
 	case w.gap != 0 && c.from != nil:
 		// Kafka looks at the offsets of compressed batches only, and answers with this code (measured).
-		return Facts{}, &kerr.Error{
-			Code:   kerr.UnknownServerError,
-			Detail: fmt.Sprintf("the offset of record %d in the batch is not %d", w.gap-1, w.gap-1),
-		}
+		return Facts{}, misnumbered(kerr.UnknownServerError, "the offset of record %d in the batch is not %d", w.gap-1, w.gap-1)
 	}
 	return w.facts, nil
 }
@@ -221,6 +234,7 @@ func (w *walk) check(i int32, r *fields) {
 	switch {
 	case w.rules.CompactedTopic && !r.keyed:
 		w.refuse(i, kerr.InvalidRecord, "a compacted topic takes no record without a key")
+		w.refused.Keyless++
 	case w.rules.TimestampType == LogAppendTime:
 		// A producer that sets the type itself is refused where the broker would set it, and only there (measured).
 		if w.stamped {
