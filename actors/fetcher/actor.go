@@ -24,6 +24,9 @@ type Deps struct {
 	Epoch  func() model.BrokerEpoch
 	Limits Limits
 	Log    *slog.Logger
+	// Counts gets the bytes that are copied; Moves tells of which partitions they are a move to this broker.
+	Counts *replica.Counts
+	Moves  func(model.TopicPartition) bool
 }
 
 // Limits is the configuration.
