@@ -28,6 +28,7 @@ type Broker struct {
 	Producers    Producers
 	Quorum       Quorum
 	Membership   Membership
+	Gossip       Gossip
 	Metadata     Metadata
 	Replication  Replication
 	Groups       Groups

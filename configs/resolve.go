@@ -25,7 +25,9 @@ func (e *SettingError) Error() string {
 func (l Layers) wrong(key, format string, args ...any) error {
 	value := ""
 	if v, _, err := l.value(key); err == nil && v != nil {
-		value = shown(v)
+		if value = shown(v); brokerKeys()[key].Sensitive() {
+			value = "[hidden]"
+		}
 	}
 	return &SettingError{key, value, fmt.Sprintf(format, args...)}
 }
@@ -38,7 +40,7 @@ func (l Layers) Resolve() (Broker, error) {
 		return Broker{}, err
 	}
 	// In the order of who needs whom: listeners are judged by roles, sessions by nothing else.
-	steps := []func(*Broker) error{l.resolveNode, l.resolveDirs, l.resolveQuorum, l.resolveListeners, l.resolveFirstVoters, l.resolveConnections}
+	steps := []func(*Broker) error{l.resolveNode, l.resolveDirs, l.resolveQuorum, l.resolveListeners, l.resolveFirstVoters, l.resolveGossip, l.resolveConnections}
 	for _, step := range steps {
 		if err := step(&b); err != nil {
 			return Broker{}, err

@@ -16,6 +16,7 @@ var brokerTables = []struct {
 	{"Logs", logKeys},
 	{"Producers and transactions", transactionKeys},
 	{"Metadata quorum", quorumKeys},
+	{"Gossip", gossipKeys},
 	{"Replication", replicationKeys},
 	{"Troupe's own", troupeKeys},
 	{"Groups", groupKeys},

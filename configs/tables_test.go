@@ -54,6 +54,7 @@ var computed = []string{
 	"broker.id", "process.roles", "listeners", "advertised.listeners", "listener.security.protocol.map",
 	"controller.listener.names", "inter.broker.listener.name", "security.inter.broker.protocol", "log.dir", "log.dirs",
 	"metadata.log.dir", "controller.quorum.voters", "controller.quorum.bootstrap.servers", "max.connections.per.ip.overrides",
+	"cluster.gossip.address", "cluster.gossip.seeds", "cluster.gossip.key",
 }
 
 func TestEveryActingBrokerKeyReachesTheBroker(t *testing.T) {

@@ -92,7 +92,8 @@ type term struct {
 	complete     bool // everything that was committed before this start is applied
 	growth       quorum.Growth
 	checkpoint   checkpointing
-	ended        bool // nothing is done any more: the next term is due, or the process ends
+	session      *kit.Timer // of the session that ends before the next tick
+	ended        bool       // nothing is done any more: the next term is due, or the process ends
 }
 
 // New makes the behavior. What it publishes stands on the board.
@@ -162,6 +163,8 @@ func (a *Actor) Receive(ctx *kit.Context, m kit.Message) {
 		a.handOver(ctx, m)
 	case *handOverDue:
 		a.handedOver(m.of)
+	case *Suspected:
+		a.suspect(ctx, m)
 	case *Fetch:
 		a.fetch(ctx, m)
 	case *fetched:
@@ -186,6 +189,10 @@ func (a *Actor) Receive(ctx *kit.Context, m kit.Message) {
 		if m.term == a.term && !a.ended {
 			a.tick(ctx)
 		}
+	case *sessionDue:
+		if m.term == a.term && !a.ended {
+			a.fenceSilent(ctx)
+		}
 	case *reloadDue:
 		if m.term == a.term {
 			a.Start(ctx)
@@ -199,12 +206,25 @@ func (a *Actor) tick(ctx *kit.Context) {
 	ctx.After(tickEvery, &due{a.term})
 	a.desk.sweep(ctx.Now())
 	a.copies.forget(ctx.Now())
-	if a.machine.Leading() {
-		e, _ := a.machine.Tick(a.at(ctx))
-		a.effects(ctx, e)
-	}
+	a.fenceSilent(ctx)
 	a.remind()
 	a.wakeFetches(ctx)
 	a.considerJoining(ctx)
 	a.considerCheckpoint(ctx)
+}
+
+// fenceSilent fences brokers whose sessions are over. One that is about to be is looked at again when it is, not with the next
+// tick: clients wait for that.
+func (a *Actor) fenceSilent(ctx *kit.Context) {
+	if !a.machine.Leading() {
+		return
+	}
+	e, next := a.machine.Tick(a.at(ctx))
+	a.effects(ctx, e)
+	if left := next.Sub(ctx.Now()); !next.IsZero() && left < tickEvery {
+		if a.session != nil {
+			a.session.Stop()
+		}
+		a.session = ctx.After(max(left, sessionPause), &sessionDue{a.term})
+	}
 }

@@ -20,15 +20,22 @@ type loadDone struct {
 // due is the tick of sessions and of checkpoints by age.
 type due struct{ term *term }
 
+// sessionDue is when a broker's session ends, if that is before the next tick.
+type sessionDue struct{ term *term }
+
 // reloadDue ends the rest that a full disk, or a leader without its checkpoint, is given.
 type reloadDue struct{ term *term }
 
-func (*loadDone) MessageKind() string  { return "controller.loaded" }
-func (*due) MessageKind() string       { return "controller.due" }
-func (*reloadDue) MessageKind() string { return "controller.reload-due" }
+func (*loadDone) MessageKind() string   { return "controller.loaded" }
+func (*due) MessageKind() string        { return "controller.due" }
+func (*sessionDue) MessageKind() string { return "controller.session-due" }
+func (*reloadDue) MessageKind() string  { return "controller.reload-due" }
 
 // tickEvery paces the fencing of silent brokers and checkpoints by age.
 const tickEvery = 500 * time.Millisecond
+
+// sessionPause parts the fencing of brokers whose sessions end together.
+const sessionPause = 5 * time.Millisecond
 
 // Start loads what is on disk.
 func (a *Actor) Start(ctx *kit.Context) {

@@ -46,6 +46,8 @@ type machine struct {
 	refused bool
 	// damped tells that the rest is not because nobody answered: a link broke, or the node was a stranger.
 	damped bool
+	// missed tells that the last attempt did not meet the node.
+	missed bool
 }
 
 // step is what the shell does next, in the order of the fields.
@@ -89,13 +91,13 @@ func (m *machine) opened() step {
 
 // greeted ends the handshake well.
 func (m *machine) greeted(now time.Time) step {
-	m.state, m.up, m.refused = standing, now, false
+	m.state, m.up, m.refused, m.missed = standing, now, false, false
 	return step{up: true}
 }
 
 // estranged ends the handshake badly: one of the two nodes does not take the other for what it expects.
 func (m *machine) estranged() step {
-	m.state, m.damped = resting, true
+	m.state, m.damped, m.missed = resting, true, true
 	m.failures++
 	return step{hang: true, fail: true, timer: strangerRest}
 }
@@ -111,7 +113,7 @@ func (m *machine) closed(now time.Time, refused bool) step {
 			m.failures = 0
 		}
 	}
-	m.state, m.damped = resting, stood
+	m.state, m.damped, m.missed = resting, stood, !stood
 	m.failures++
 	if refused && !m.up.IsZero() && !m.refused {
 		m.refused, s.refused = true, true
@@ -136,6 +138,10 @@ func (m *machine) due(now time.Time) step {
 func (m *machine) heard() step {
 	return m.dial()
 }
+
+// elsewhere tells whether the next dial is better made at another address, where one is known. A link that stood is dialed
+// where it stood: what comes of that is evidence.
+func (m *machine) elsewhere() bool { return m.missed }
 
 // worthDialing tells whether heard is news.
 func (m *machine) worthDialing() bool { return m.state == resting && m.failures > 0 && !m.damped }

@@ -1,8 +1,11 @@
 package peer
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/actors/kit"
 	"troupe/codec/kerr"
@@ -14,7 +17,7 @@ import (
 type node struct {
 	deps  Deps
 	id    model.BrokerID
-	known *atomic.Pointer[Node] // the supervisor's word
+	known *atomic.Pointer[places] // the supervisor's word
 	wires [linkCount]*wire
 	// complaint is what was last said of the node's handshakes: it is said once, not with each attempt.
 	complaint string
@@ -70,7 +73,7 @@ func (e *ear) Received(frame []byte) { e.self.Send(&received{e, frame}) }
 // Closed is part of Events.
 func (e *ear) Closed(err error) { e.self.Send(&closed{e, err}) }
 
-func newNode(d Deps, id model.BrokerID, known *atomic.Pointer[Node], counts *[linkCount]counters) *node {
+func newNode(d Deps, id model.BrokerID, known *atomic.Pointer[places], counts *[linkCount]counters) *node {
 	n := &node{deps: d, id: id, known: known}
 	recycler, _ := d.Transport.(Recycler)
 	for l := range n.wires {
@@ -99,7 +102,8 @@ func (n *node) Receive(ctx *kit.Context, m kit.Message) {
 	case *closed:
 		if w := m.ear.wire; w.ear == m.ear {
 			w.conn = nil
-			n.follow(ctx, w, w.machine.closed(ctx.Now(), m.err == ErrRefused))
+			// That nobody listens at another address says nothing of the node.
+			n.follow(ctx, w, w.machine.closed(ctx.Now(), m.err == ErrRefused && w.at == w.metAt))
 		}
 	case *linkDue:
 		m.wire.timer = nil
@@ -112,6 +116,8 @@ func (n *node) Receive(ctx *kit.Context, m kit.Message) {
 		}
 	case *moved:
 		n.relocate(ctx)
+	case *Probe:
+		n.probe(ctx)
 	case *met:
 		for _, w := range n.wires {
 			if w.machine.worthDialing() && w.address != (Address{}) {
@@ -170,12 +176,12 @@ func (n *node) greeted(ctx *kit.Context, w *wire, b []byte) {
 	if err != nil {
 		if text := err.Error(); text != n.complaint {
 			n.complaint = text
-			n.deps.Log.Error("node is not the one expected", "node", n.id, "address", w.address.String(), "reason", err)
+			n.deps.Log.Error("node is not the one expected", "node", n.id, "address", w.at.String(), "reason", err)
 		}
 		n.follow(ctx, w, w.machine.estranged())
 		return
 	}
-	n.complaint = ""
+	n.complaint, w.metAt = "", w.at
 	s := w.machine.greeted(ctx.Now())
 	w.count.connections.Add(1)
 	w.count.up.Store(true)
@@ -202,17 +208,31 @@ func (n *node) introduced(b []byte) (*private.Identity, error) {
 	return &hello.Node, self.Recognize(&hello.Node)
 }
 
-// relocate follows the supervisor's word on where the node is.
+// probe asks on the links that stand whether anybody is there. Whatever is received meanwhile is an answer.
+func (n *node) probe(ctx *kit.Context) {
+	for _, w := range n.wires {
+		if w.machine.state != standing || w.probing {
+			continue
+		}
+		w.probing = true
+		c := &Call{Link: w.link, Body: kmsg.NewPtrApiVersionsRequest(), Done: func(kmsg.Response, error) { w.probing = false }}
+		w.take(ctx, &flight{call: c, cause: ctx.Cause(), deadline: ctx.Now().Add(silenceMin)})
+	}
+}
+
+// relocate follows the supervisor's word on where the node is. A link goes on to a new address when that is the likeliest now,
+// or the one that it has is known no more.
 func (n *node) relocate(ctx *kit.Context) {
 	known := n.known.Load()
 	for _, w := range n.wires {
-		switch to := known.address(w.link); {
-		case to == w.address:
-		case to == (Address{}):
-			w.address = to
+		first := known.first(w.link)
+		switch {
+		case first == w.address && (first == Address{} || slices.Contains(known[w.link], w.at)):
+		case first == (Address{}):
+			w.address, w.at = first, first
 			n.follow(ctx, w, w.machine.end())
 		default:
-			w.address = to
+			w.address, w.at = first, first
 			w.count.used.Store(true)
 			n.follow(ctx, w, w.machine.begin())
 		}
@@ -235,8 +255,11 @@ func (n *node) follow(ctx *kit.Context, w *wire, s step) {
 		ctx.Send(ctx.Parent(), &Down{ID: n.id, Link: w.link, Refused: true})
 	}
 	if s.dial {
+		if w.machine.elsewhere() {
+			w.at = n.known.Load().after(w.link, w.at)
+		}
 		w.ear = &ear{self: ctx.Self(), wire: w}
-		w.conn = n.deps.Transport.Dial(w.address, w.ear)
+		w.conn = n.deps.Transport.Dial(w.at, w.ear)
 	}
 	w.setTimer(ctx, s.timer)
 	if s.greet {

@@ -70,21 +70,20 @@ type Node struct {
 	Broker     Address
 }
 
-// address is where a link leads.
-func (n *Node) address(l Link) Address {
-	if l == Controller {
-		return n.Controller
-	}
-	return n.Broker
-}
-
-// Know tells the `peers` actor which nodes there are. A source replaces with it what it has told before; where two know
-// different addresses of one node, the one whose name comes first in the alphabet counts ("image" before "voters"): what a
-// node has registered is newer than what stands in a file. This node itself may be among them and is left out.
+// Know tells the `peers` actor which nodes there are. A source replaces with it what it has told before. Where sources know
+// different addresses of one node, the one whose name comes first in the alphabet is believed first ("image" before
+// "voters"): what a node has registered is newer than what stands in a file. The others are tried where the node is not met.
+// This node itself may be among them and is left out.
 type Know struct {
 	Source string
 	Nodes  []Node
+	// Hint says that these are addresses to try after those of all other sources.
+	Hint bool
 }
+
+// Probe has the links to a node that stand asked whether anybody is there: one that is silent from then on is given up after
+// a second, and made anew, which may be refused.
+type Probe struct{ ID model.BrokerID }
 
 // Watch has an actor told of all links from now on, beginning with how they stand: an Up for each that is up, a Down for
 // each whose node refused the reconnection.
@@ -106,6 +105,7 @@ type Down struct {
 }
 
 func (*Know) MessageKind() string  { return "peer.know" }
+func (*Probe) MessageKind() string { return "peer.probe" }
 func (*Watch) MessageKind() string { return "peer.watch" }
 func (*Up) MessageKind() string    { return "peer.up" }
 func (*Down) MessageKind() string  { return "peer.down" }

@@ -18,20 +18,20 @@ const defaultTimeout = 10 * time.Second
 // New makes the `peers` actor, which has an actor for each node that it was told of. It takes Know and Watch.
 func New(d Deps) kit.Props {
 	d.Timeout = cmp.Or(d.Timeout, defaultTimeout)
-	m := &memory{sources: map[string][]Node{}, nodes: map[model.BrokerID]*neighbour{}}
+	m := &memory{sources: map[string]*Know{}, nodes: map[model.BrokerID]*neighbour{}}
 	return kit.Props{Kind: "peers", New: func() kit.Behavior { return &supervisor{deps: d, memory: m} }}
 }
 
 // memory outlives the instances of the supervisor, which nobody would tell again.
 type memory struct {
-	sources  map[string][]Node
+	sources  map[string]*Know
 	nodes    map[model.BrokerID]*neighbour
 	watchers []kit.Ref
 }
 
 // neighbour is another node as the supervisor sees it.
 type neighbour struct {
-	known  atomic.Pointer[Node]
+	known  atomic.Pointer[places]
 	counts [linkCount]counters
 	ref    kit.Ref // zero until it is spawned
 	gone   bool    // it stops, or has stopped; it may be wanted again
@@ -65,8 +65,12 @@ func (s *supervisor) Start(ctx *kit.Context) {
 func (s *supervisor) Receive(ctx *kit.Context, m kit.Message) {
 	switch m := m.(type) {
 	case *Know:
-		s.sources[m.Source] = m.Nodes
+		s.sources[m.Source] = m
 		s.learn(ctx)
+	case *Probe:
+		if n := s.nodes[m.ID]; n != nil && n.running() {
+			ctx.Send(n.ref, m)
+		}
 	case *Watch:
 		// An actor that was restarted watches again, and has forgotten what it heard.
 		if !slices.Contains(s.watchers, m.Watcher) {
@@ -89,22 +93,28 @@ func (s *supervisor) ids() []model.BrokerID { return slices.Sorted(maps.Keys(s.n
 
 // learn puts together what the sources say.
 func (s *supervisor) learn(ctx *kit.Context) {
-	now := map[model.BrokerID]Node{}
-	for _, source := range slices.Sorted(maps.Keys(s.sources)) {
-		for _, n := range s.sources[source] {
-			had := now[n.ID]
-			now[n.ID] = Node{ID: n.ID, Controller: cmp.Or(had.Controller, n.Controller), Broker: cmp.Or(had.Broker, n.Broker)}
+	now := map[model.BrokerID]*places{}
+	for _, hint := range []bool{false, true} {
+		for _, source := range slices.Sorted(maps.Keys(s.sources)) {
+			if s.sources[source].Hint != hint {
+				continue
+			}
+			for _, n := range s.sources[source].Nodes {
+				if now[n.ID] == nil {
+					now[n.ID] = &places{}
+				}
+				now[n.ID].add(&n)
+			}
 		}
 	}
 	delete(now, s.deps.Self().NodeID)
 	for _, id := range slices.Sorted(maps.Keys(now)) {
-		n := now[id]
 		if s.nodes[id] == nil {
 			s.nodes[id] = &neighbour{}
 		}
-		before := s.nodes[id].known.Swap(&n)
+		before := s.nodes[id].known.Swap(now[id])
 		s.nodes[id].wanted = true
-		if before != nil && *before != n && s.nodes[id].running() {
+		if before != nil && !before.equal(now[id]) && s.nodes[id].running() {
 			ctx.Send(s.nodes[id].ref, &moved{})
 		}
 	}

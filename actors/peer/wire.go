@@ -23,7 +23,9 @@ const (
 // wire is one link at work: the connection, and the calls on it. It belongs to its node's actor.
 type wire struct {
 	link    Link
-	address Address
+	address Address // the likeliest
+	at      Address // the one that is tried, or was
+	metAt   Address // where the node was last met
 	machine machine
 	count   *counters
 	// recycler takes frames back; nil where the transport does not.
@@ -39,6 +41,7 @@ type wire struct {
 	heard   time.Time // when anything was last received
 	sweep   *kit.Timer
 	sweepAt time.Time
+	probing bool // a probe is under way
 }
 
 // flight is a call under way.
