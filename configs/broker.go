@@ -31,6 +31,7 @@ type Broker struct {
 	Gossip       Gossip
 	Metadata     Metadata
 	Replication  Replication
+	Throttles    Throttles
 	Groups       Groups
 	Transactions Transactions
 	Admin        Admin

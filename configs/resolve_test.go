@@ -167,8 +167,6 @@ func TestWhatThisVersionCannotDoIsRefusedWithTheReason(t *testing.T) {
 		code               kerr.Code
 	}{
 		{"remote.storage.enable", "true", noTiering, true, kerr.InvalidConfig},
-		{"leader.replication.throttled.replicas", "*", noQuotas, true, kerr.InvalidConfig},
-		{"leader.replication.throttled.rate", "1000", noQuotas, false, kerr.InvalidRequest},
 		{"metric.reporters", "com.example.Reporter", noJava, false, kerr.InvalidRequest},
 		{"listeners", "PLAINTEXT://:1", "cannot be changed while the broker runs", false, kerr.InvalidRequest},
 		{"listener.name.plaintext.max.connections", "1", "set max.connections for all", false, kerr.InvalidRequest},

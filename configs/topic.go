@@ -38,6 +38,9 @@ type Topic struct {
 
 	MinInsyncReplicas int32 `key:"min.insync.replicas"`
 	UncleanElection   bool  `key:"unclean.leader.election.enable"`
+
+	LeaderThrottled   []string `key:"leader.replication.throttled.replicas"` // PARTITION:BROKER each, or *
+	FollowerThrottled []string `key:"follower.replication.throttled.replicas"`
 }
 
 // Compacts tells whether old records of a key give way to the newest; records without a key are then refused.

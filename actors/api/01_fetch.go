@@ -83,6 +83,7 @@ type fetchOp struct {
 	results []fetchResult
 	// warming is set once the reply is settled and waits for the disk alone; no poll reads again after that.
 	warming *warming
+	holding holding
 }
 
 // Deadline is when MaxWaitMs is over.
@@ -105,6 +106,7 @@ func (op *fetchOp) Poll(t *kit.Turn, last bool, wake kit.Errand) (*Payload, bool
 		op.set.putBack(op.unsettled(parts), true)
 		op.release()
 		op.set.arm(t, op.request.Cause, parts, op.session == nil)
+		op.holding.wakeLater(op.node.Clock, wake)
 		return nil, false
 	}
 	if op.session != nil {
@@ -135,6 +137,7 @@ func (op *fetchOp) read(parts []*fetchPart) bool {
 		now = now || res.diverging != nil || res.nearer.found || res.code != kerr.None && !waitsBeside(res.code) || op.reader.late(&res)
 		op.results = append(op.results, res)
 	}
+	op.holding.until = lim.heldUntil
 	return now || bytes >= op.minBytes || op.hopeless() || bytes > 0 && op.behind()
 }
 
@@ -212,12 +215,14 @@ func (op *fetchOp) requeue([]*fetchPart) {
 // give makes the payload; the watches of a fetch without session end here.
 func (op *fetchOp) give() *Payload {
 	op.set.disarm()
+	op.holding.stop()
 	if op.session == nil {
 		op.set.release()
 	} else if op.incremental {
 		op.results = op.session.changed(op.results)
 	}
 	op.count()
+	op.recordThrottled()
 	return encodeFetch(op)
 }
 
@@ -286,6 +291,7 @@ func (op *fetchOp) Abandon() {
 	op.set.exclusive.Lock()
 	defer op.set.exclusive.Unlock()
 	op.set.disarm()
+	op.holding.stop()
 	if op.session == nil {
 		op.set.release()
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"time"
 
 	"troupe/codec/kerr"
 	"troupe/internal/model"
@@ -40,6 +41,8 @@ type fetchLimits struct {
 	readCommitted bool
 	left          int  // bytes left of the whole reply
 	first         bool // nothing was read yet: one batch is given whatever its size (KIP-74)
+	// heldUntil is when the quota is free for which records were held back; zero where none were.
+	heldUntil time.Time
 }
 
 // fetchedName finds the name of a topic that may be fetched by id; empty when no topic has the id.
@@ -126,7 +129,7 @@ func (n *Node) readRecords(view *partitionlog.View, lim *fetchLimits, res fetchR
 		res.aborted = []partitionlog.AbortedTxn{}
 	}
 	take := min(int(p.maxBytes), lim.left)
-	if p.offset >= res.limit || take <= 0 && !lim.first {
+	if p.offset >= res.limit || take <= 0 && !lim.first || n.heldBack(p, lim) {
 		return res
 	}
 	err := res.read(max(take, 0), lim)

@@ -11,6 +11,7 @@ import (
 	"troupe/actors/kit"
 	"troupe/actors/peer"
 	"troupe/actors/replica"
+	"troupe/actors/throttle"
 	"troupe/cluster/image"
 	"troupe/codec/kerr"
 	"troupe/codec/private"
@@ -32,13 +33,15 @@ type Node struct {
 	Controller kit.Ref                  // takes the controller's requests
 	Quorum     func() controller.Status // how the metadata quorum stands; safe for concurrent use
 	Sessions   *Sessions
-	Producers  ProducerIDs
-	Groups     Groups
-	Authorizer Authorizer
-	APIs       []*Handler // what ApiVersions shows: Table()
-	Clock      clock.Clock
-	Log        *slog.Logger
-	Stats      *Stats
+	// LeaderQuota bounds what followers are given of throttled partitions.
+	LeaderQuota *throttle.Quota
+	Producers   ProducerIDs
+	Groups      Groups
+	Authorizer  Authorizer
+	APIs        []*Handler // what ApiVersions shows: Table()
+	Clock       clock.Clock
+	Log         *slog.Logger
+	Stats       *Stats
 }
 
 // ImageSource gives the metadata that this broker has applied.

@@ -22,6 +22,7 @@ import (
 	"troupe/actors/kit"
 	"troupe/actors/lag"
 	"troupe/actors/listener"
+	"troupe/actors/membership"
 	"troupe/actors/metadata"
 	"troupe/actors/peer"
 	"troupe/actors/replica"
@@ -77,8 +78,11 @@ type Broker struct {
 	groups      api.Groups
 	lag         lag.Board
 	quorum      *controller.Board
+	quotas      quotas
 	lifecycle   *lifecycleState
 	peers       *peer.Directory
+	gossip      *membership.Gossip // nil without cluster.gossip.address, and members too
+	members     *membership.Board
 	refs        refs
 	node        *api.Node
 	stats       *api.Stats
@@ -176,6 +180,9 @@ func (b *Broker) serve() {
 	b.noteEras()
 	b.refs.listeners = b.listenAt(false)
 	b.serving.Store(true)
+	for _, w := range b.node.Warnings() {
+		b.log.Warn(w.Text, "mend", w.Mend)
+	}
 }
 
 // Node is what answers requests.
@@ -300,6 +307,7 @@ func (b *Broker) halt() {
 	b.serving.Store(false)
 	b.stopNow()
 	b.connections.Cut()
+	b.closeGossip()
 	b.closeConsole()
 	ctx, cancel := context.WithTimeout(context.Background(), haltWithin)
 	defer cancel()

@@ -13,7 +13,7 @@ func (b *Broker) spawnReplication() {
 	counts := &b.stats.Replication
 	b.refs.alterations = b.system.Spawn("alterations", newAlterations(b.lifecycle, counts))
 	b.refs.fetchers = b.system.Spawn("fetchers", fetcher.New(fetcher.Deps{
-		Self: b.cfg.NodeID, Peers: b.peers, Epoch: b.lifecycle.epoch, Log: b.log, Counts: counts, Moves: b.movesHere,
+		Self: b.cfg.NodeID, Peers: b.peers, Epoch: b.lifecycle.epoch, Log: b.log, Quota: b.quotas.follower, Counts: counts, Moves: b.movesHere,
 		Limits: fetcher.Limits{
 			WaitMax: r.FetchWaitMax, Backoff: r.FetchBackoff, Timeout: r.SocketTimeout, MinBytes: r.FetchMinBytes,
 			PartitionBytes: r.FetchMaxBytes, ResponseMaxBytes: r.ResponseMaxBytes,

@@ -48,6 +48,7 @@ func (b *Broker) spawn(o Options, serving func()) {
 	b.journal = journal.To(b.system.Spawn("journal", journal.New(b.log)))
 	b.spawnDisks()
 	b.source = metadata.NewSource(b.identity.clusterID, loaded.Layers, cfg)
+	b.quotas = b.newQuotas()
 	b.spawnPeers(o)
 	b.lifecycle, b.stats = &lifecycleState{id: cfg.NodeID}, &api.Stats{}
 	b.spawnReplication()
@@ -58,6 +59,7 @@ func (b *Broker) spawn(o Options, serving func()) {
 	b.spawnLifecycle(serving)
 	b.connect()
 	b.refs.gates = b.listenAt(true)
+	b.spawnGossip(o)
 	b.openConsole()
 }
 
@@ -217,7 +219,7 @@ func (b *Broker) connect() {
 	b.node = &api.Node{
 		ID: cfg.NodeID, Self: b.introduction, Peers: b.peers, Config: cfg, Layers: b.source.Layers, Images: b.source, Replicas: b.replicas, Dirs: b.dirs,
 		Controller: b.refs.controller, Sessions: api.NewSessions(b.clock, int(cfg.Fetch.SessionSlots)),
-		Producers: idSource{b.refs.producerIDs}, Groups: b.groups, Authorizer: api.AllowAll{}, APIs: api.Table(),
+		LeaderQuota: b.quotas.leader, Producers: idSource{b.refs.producerIDs}, Groups: b.groups, Authorizer: api.AllowAll{}, APIs: api.Table(),
 		Quorum: b.quorum.Status, Clock: b.clock, Log: b.log, Stats: b.stats,
 	}
 	ctx, cancel := context.WithCancel(context.Background())

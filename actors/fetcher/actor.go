@@ -12,6 +12,7 @@ import (
 	"troupe/actors/kit"
 	"troupe/actors/peer"
 	"troupe/actors/replica"
+	"troupe/actors/throttle"
 	"troupe/actors/trace"
 	"troupe/internal/model"
 )
@@ -23,7 +24,9 @@ type Deps struct {
 	// Epoch is the broker epoch of this process: by it leaders tell it from one that was here before (KIP-903).
 	Epoch  func() model.BrokerEpoch
 	Limits Limits
-	Log    *slog.Logger
+	// Quota bounds what throttled partitions fetch.
+	Quota *throttle.Quota
+	Log   *slog.Logger
 	// Counts gets the bytes that are copied; Moves tells of which partitions they are a move to this broker.
 	Counts *replica.Counts
 	Moves  func(model.TopicPartition) bool
@@ -129,7 +132,7 @@ func (s *supervisor) fetcher(ctx *kit.Context, leader model.BrokerID) kit.Ref {
 	if !ok {
 		deps := s.deps
 		ref = ctx.Spawn(strconv.Itoa(int(leader)), kit.Props{Kind: "fetcher", New: func() kit.Behavior {
-			return &fetcher{deps: deps, leader: leader, machine: newMachine(deps.Self, deps.Limits)}
+			return &fetcher{deps: deps, leader: leader, machine: newMachine(deps.Self, deps.Limits, deps.Quota)}
 		}})
 		s.fetchers[leader] = ref
 	}

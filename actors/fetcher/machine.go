@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/actors/replica"
+	"troupe/actors/throttle"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
 )
@@ -59,10 +60,12 @@ type partKey struct {
 // Invariants:
 //  1. one fetch is on its way at a time;
 //  2. of a partition that is busy or rests nothing is on its way: it leaves the session before the next fetch;
-//  3. a reply counts for a partition if the position is still that which it answers.
+//  3. a reply counts for a partition if the position is still that which it answers;
+//  4. nothing is asked for of a throttled partition that lags, while the quota of followers is exceeded.
 type machine struct {
 	self    model.BrokerID
 	limits  Limits
+	quota   *throttle.Quota
 	parts   map[*replica.Handle]*part
 	byKey   map[partKey]*part
 	changed []*part // to be named in the next fetch, or to be forgotten, as their states say then
@@ -78,8 +81,8 @@ type machine struct {
 	pauseUntil   time.Time
 }
 
-func newMachine(self model.BrokerID, l Limits) *machine {
-	return &machine{self: self, limits: l, parts: map[*replica.Handle]*part{}, byKey: map[partKey]*part{}}
+func newMachine(self model.BrokerID, l Limits, quota *throttle.Quota) *machine {
+	return &machine{self: self, limits: l, quota: quota, parts: map[*replica.Handle]*part{}, byKey: map[partKey]*part{}}
 }
 
 // follow begins with a partition, or goes on with it from another position.
@@ -173,6 +176,7 @@ func backoff(failures int, most time.Duration) time.Duration {
 // that are about to write what came are waited for.
 func (m *machine) next(now time.Time) *kmsg.FetchRequest {
 	m.wake(now)
+	m.holdBack(now)
 	if m.flying || now.Before(m.pauseUntil) || m.busy > 0 && now.Before(m.holdUntil) {
 		return nil
 	}

@@ -44,6 +44,9 @@ func (m *machine) deliver(p *part, r *kmsg.FetchResponseTopicPartition, out *del
 	if d := r.DivergingEpoch; d.EndOffset >= 0 {
 		f.Diverging = &replica.EpochEnd{Epoch: model.LeaderEpoch(d.Epoch), End: model.Offset(d.EndOffset)}
 	}
+	if m.throttled(p) {
+		m.quota.Record(int64(len(f.Batches)), now) // of one in sync too: the whole is to be at the limit (KIP-73)
+	}
 	moved := f.HighWatermark != p.highWatermark || f.LogStart != p.leaderStart
 	p.highWatermark, p.leaderStart = f.HighWatermark, f.LogStart
 	p.measure()

@@ -11,6 +11,7 @@ import (
 
 	"troupe/actors/peer"
 	"troupe/actors/replica"
+	"troupe/actors/throttle"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
 )
@@ -21,11 +22,13 @@ type scene struct {
 	m       *machine
 	now     time.Time
 	handles map[string]*replica.Handle
+	rate    int64 // of the quota
 }
 
 func newScene(t *testing.T, names ...string) *scene {
-	s := &scene{t: t, now: time.Unix(1000, 0), handles: map[string]*replica.Handle{}}
-	s.m = newMachine(9, Limits{WaitMax: 500 * time.Millisecond, Backoff: time.Second, MinBytes: 1, PartitionBytes: 1000, ResponseMaxBytes: 9000})
+	s := &scene{t: t, now: time.Unix(1000, 0), handles: map[string]*replica.Handle{}, rate: throttle.Unlimited}
+	quota := throttle.NewQuota(throttle.Windows{Count: 11, Length: time.Second}, func() int64 { return s.rate })
+	s.m = newMachine(9, Limits{WaitMax: 500 * time.Millisecond, Backoff: time.Second, MinBytes: 1, PartitionBytes: 1000, ResponseMaxBytes: 9000}, quota)
 	for _, n := range names {
 		s.follow(n, 0)
 	}
@@ -34,7 +37,7 @@ func newScene(t *testing.T, names ...string) *scene {
 
 func (s *scene) handle(name string) *replica.Handle {
 	if s.handles[name] == nil {
-		s.handles[name] = replica.NewHandle(model.TopicPartition{Topic: name}, model.TopicID{name[0]}, nil, nil)
+		s.handles[name] = replica.NewHandle(model.TopicPartition{Topic: name}, model.TopicID{name[0]}, nil, &replica.Config{})
 	}
 	return s.handles[name]
 }
@@ -70,7 +73,8 @@ func (s *scene) fetches(want string) {
 	}
 }
 
-// replies answers for session 7: "a" with records, "a!6" with an error code, "a?" out of range; it gives who was delivered to.
+// replies answers for session 7: "a" with records, seven bytes, "a^50" with a high watermark too, "a!6" with an error code, "a?" out
+// of range; it gives who was delivered to.
 func (s *scene) replies(partitions ...string) string {
 	s.t.Helper()
 	resp := kmsg.NewPtrFetchResponse()
@@ -86,6 +90,7 @@ func (s *scene) replies(partitions ...string) string {
 			p.ErrorCode = int16(kerr.OffsetOutOfRange)
 		default:
 			p.RecordBatches = []byte("records")
+			fmt.Sscan(strings.TrimPrefix(name[1:], "^"), &p.HighWatermark)
 		}
 		t.Partitions = append(t.Partitions, p)
 		resp.Topics = append(resp.Topics, t)

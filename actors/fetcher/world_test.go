@@ -12,6 +12,7 @@ import (
 	"troupe/actors/disk"
 	"troupe/actors/kit"
 	"troupe/actors/replica"
+	"troupe/actors/throttle"
 	"troupe/actors/trace"
 	"troupe/cluster/image"
 	"troupe/cluster/record"
@@ -38,6 +39,9 @@ type world struct {
 	state   image.Partition
 	cut     map[[2]model.BrokerID]bool // links that carry nothing
 	sent    []*sent
+	config  *replica.Config
+	// The rates of the quotas of every broker, in bytes a second.
+	leaderRate, followerRate int64
 }
 
 // broker is a machine: its disk outlives its processes.
@@ -88,12 +92,12 @@ func (network) Receive(_ *kit.Context, m kit.Message) { m.(*happening).do() }
 
 func (w *world) soon(do func()) { w.net.Send(&happening{do}) }
 
-func newWorld(t *testing.T, seed uint64) *world {
+func newWorld(t *testing.T, seed uint64, prepare ...func(*world)) *world {
 	t.Helper()
 	w := &world{
 		t: t, clock: clock.NewManual(time.UnixMilli(1_700_000_000_000)), order: kit.NewDeterministic(seed),
 		brokers: map[model.BrokerID]*broker{}, ids: []model.BrokerID{1, 2, 3}, image: image.Empty("the-cluster"), offset: 100,
-		cut: map[[2]model.BrokerID]bool{},
+		cut: map[[2]model.BrokerID]bool{}, config: replicaConfig(), leaderRate: throttle.Unlimited, followerRate: throttle.Unlimited,
 	}
 	system := kit.NewSystem(kit.Options{Clock: w.clock, Dispatcher: w.order})
 	w.net = system.Spawn("net", kit.Props{Kind: "test", New: func() kit.Behavior { return network{} }})
@@ -105,6 +109,9 @@ func newWorld(t *testing.T, seed uint64) *world {
 			t.Fatal(err)
 		}
 		w.brokers[id] = b
+	}
+	for _, p := range prepare {
+		p(w)
 	}
 	for _, id := range w.ids {
 		w.start(id)
@@ -146,7 +153,7 @@ func (w *world) start(id model.BrokerID) {
 		Self: id, Log: log, ProducerExpiry: func() time.Duration { return time.Hour }, LagMax: lagMax, Eligible: w.eligible,
 		Fetchers: p.system.Spawn("fetchers", New(Deps{
 			Self: id, Peers: wire{p}, Epoch: func() model.BrokerEpoch { return epoch }, Limits: limits, Log: log,
-			Counts: &replica.Counts{}, Moves: func(model.TopicPartition) bool { return false },
+			Quota: quota(&w.followerRate), Counts: &replica.Counts{}, Moves: func(model.TopicPartition) bool { return false },
 		})),
 		Alterations: p.system.Spawn("alterations", kit.Props{Kind: "test", New: func() kit.Behavior { return controller{p} }}),
 	}
@@ -154,10 +161,10 @@ func (w *world) start(id model.BrokerID) {
 	p.shard = p.system.Spawn("replicas", replica.NewShard(deps, hour))
 	p.node = &api.Node{
 		ID: id, Config: &configs.Broker{NodeID: id}, Images: w, Replicas: replica.NewDirectory(), Dirs: []*disk.Dir{dir},
-		Sessions: api.NewSessions(w.clock, 1000), Authorizer: api.AllowAll{}, Clock: w.clock, Log: log, Stats: &api.Stats{},
+		Sessions: api.NewSessions(w.clock, 1000), LeaderQuota: quota(&w.leaderRate), Authorizer: api.AllowAll{}, Clock: w.clock, Log: log, Stats: &api.Stats{},
 	}
 	p.node.Config.Fetch.MaxBytes = 55 << 20
-	p.handle = replica.NewHandle(tp, topicID, dir, replicaConfig())
+	p.handle = replica.NewHandle(tp, topicID, dir, w.config)
 	p.node.Replicas.Put(p.handle)
 	_, err := b.fs.Stat("/data/" + tp.String())
 	host := &replica.Host{Handle: p.handle, Fresh: err != nil, Kept: !b.unclean, Done: func() {}}
@@ -165,6 +172,11 @@ func (w *world) start(id model.BrokerID) {
 	b.process = p
 	p.shard.Send(host)
 	w.recheck()
+}
+
+// quota goes by a rate that the test may change.
+func quota(rate *int64) *throttle.Quota {
+	return throttle.NewQuota(throttle.Windows{Count: 11, Length: time.Second}, func() int64 { return *rate })
 }
 
 // replicaConfig is that of a topic with min.insync.replicas=2.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"troupe/actors/throttle"
 	"troupe/codec/batch"
 	"troupe/codec/compress"
 	"troupe/configs"
@@ -21,6 +22,8 @@ type Config struct {
 	Recompress    *Recompression // nil keeps the producer's codec
 	FlushMessages int64          // flush.messages
 	FlushAfter    time.Duration  // flush.ms; 0 for never
+	// LeaderThrottled and FollowerThrottled are the replicas for which the quotas between brokers hold.
+	LeaderThrottled, FollowerThrottled throttle.Replicas
 }
 
 // Recompression is the codec that compression.type asks for.
@@ -46,6 +49,7 @@ func ConfigOf(t configs.Topic) *Config {
 			CompactedTopic: t.Compacts(), BeforeMaxMs: millis(t.TimestampBeforeMax), AfterMaxMs: millis(t.TimestampAfterMax),
 		},
 		Recompress: recompression(t), FlushMessages: t.FlushMessages,
+		LeaderThrottled: throttle.ParseReplicas(t.LeaderThrottled), FollowerThrottled: throttle.ParseReplicas(t.FollowerThrottled),
 	}
 	if logAppend {
 		c.Rules.TimestampType = batch.LogAppendTime
