@@ -113,7 +113,9 @@ func clash(a, b Endpoint) bool {
 	return a.Host == b.Host || everywhere(a.Host) && sameFamily(a, b) || everywhere(b.Host) && sameFamily(a, b)
 }
 
-// everywhere tells whether a host stands for every address of the machine.
+// Everywhere tells whether a host stands for every address of the machine: nobody else reaches it by that.
+func Everywhere(host string) bool { return everywhere(host) }
+
 func everywhere(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "" || err == nil && ip.IsUnspecified()

@@ -33,7 +33,7 @@ func (b *Broker) searching(o Options) func() (founding.Found, error) {
 	}
 	return func() (founding.Found, error) {
 		return founding.Search(o.until, founding.Options{
-			FS: b.fs, Dir: b.cfg.MetadataDir, Config: b.cfg, Incarnation: b.incarnation, ClusterID: o.ClusterID, Log: b.log,
+			FS: b.fs, Dir: b.cfg.MetadataDir, Config: b.cfg, Incarnation: b.incarnation, ClusterID: o.ClusterID, Log: b.log, Scout: b.scouting(),
 		})
 	}
 }

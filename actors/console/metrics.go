@@ -20,7 +20,7 @@ func (s *Server) metrics() http.Handler {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collector(s.collectBroker), collector(s.collectCluster), collector(s.collectReplication), collector(s.collectQuorum), collector(s.collectRequests), collector(s.collectWaiting),
 		collector(s.collectTraffic),
-		collector(s.collectLogs), collector(s.collectDisks), collector(s.collectPeers), collector(s.collectCleaners), collector(s.collectGroups), collector(s.collectLag), collector(s.collectActors),
+		collector(s.collectLogs), collector(s.collectDisks), collector(s.collectPeers), collector(s.collectMembers), collector(s.collectCleaners), collector(s.collectGroups), collector(s.collectLag), collector(s.collectActors),
 	)
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{})
 }

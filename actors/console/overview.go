@@ -31,6 +31,7 @@ type overviewAnswer struct {
 }
 
 // listenerRow is one of listeners=, with its open connections.
+	Members     []memberRow    `json:"members,omitempty"` // of a node that gossips
 type listenerRow struct {
 	Name        string `json:"name"`
 	Connections int    `json:"connections"`
@@ -92,7 +93,7 @@ func (s *Server) overview(w http.ResponseWriter, _ *http.Request) {
 			MessagesIn: t.MessagesIn.Load(), BytesIn: t.BytesIn.Load(), BytesOut: t.BytesOut.Load(),
 			Rejected: t.BytesRejected.Load(), Failed: t.FailedProduce.Load() + t.FailedFetch.Load(),
 		},
-		Requests: s.requestRows(), Directories: s.directoryRows(),
+		Requests: s.requestRows(), Directories: s.directoryRows(), Members: s.memberRows(),
 	}
 	for _, k := range s.deps.System.Stats() {
 		a.Kinds = append(a.Kinds, kindRow{

@@ -14,6 +14,7 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/kit"
 	"troupe/actors/lag"
+	"troupe/actors/membership"
 	"troupe/actors/trace"
 	"troupe/internal/vfs"
 )
@@ -35,6 +36,8 @@ type Deps struct {
 	Descriptors *vfs.Descriptors
 	// Lag has how far behind the groups are that are coordinated here, and asks leaders about single ones.
 	Lag *lag.Board
+	// Members are the nodes that gossip knows; nil where this one does not gossip.
+	Members *membership.Board
 	// Panics lets fault tests make actors panic (test.panics).
 	Panics bool
 }

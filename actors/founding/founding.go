@@ -19,7 +19,7 @@ import (
 	"troupe/internal/vfs"
 )
 
-// Options of a search. All but ClusterID are required.
+// Options of a search. All but ClusterID and Scout are required.
 type Options struct {
 	FS     vfs.FS
 	Dir    string // of the metadata log; it is locked by the caller
@@ -29,6 +29,8 @@ type Options struct {
 	// ClusterID is what the operator calls a new cluster; empty draws an id.
 	ClusterID string
 	Log       *slog.Logger
+	// Scout gives controllers of a cluster that are known elsewhere than in the configuration; nil where nobody knows any.
+	Scout func(context.Context) ([]configs.Endpoint, error)
 }
 
 // Found is what came of it.
@@ -40,6 +42,10 @@ type Found struct {
 
 // lookEvery is the pause between two looks at the others: a cluster of nodes that start together takes a few of them.
 const lookEvery = 20 * time.Millisecond
+
+// scoutEvery parts two questions to those who may know of a cluster. A cluster that is found by the configuration is found
+// before the first.
+const scoutEvery = time.Second
 
 // tellAfter is how long nothing is said of a search that goes on.
 const tellAfter = 5 * time.Second
@@ -58,8 +64,9 @@ type search struct {
 	first  []configs.Endpoint // of the nodes that found a cluster
 	beyond []configs.Endpoint
 
-	mu    sync.Mutex
-	shown founding.State
+	mu      sync.Mutex
+	shown   founding.State
+	scouted []configs.Endpoint
 }
 
 // Search ends when this node belongs to a cluster, which is on its disk then, or with ctx, or with an error of the disk or
@@ -89,7 +96,37 @@ func Search(ctx context.Context, o Options) (Found, error) {
 		}
 		served.Go(func() { s.serve(ctx, socket) })
 	}
+	if o.Scout != nil {
+		served.Go(func() { s.scout(ctx) })
+	}
 	return s.look(ctx)
+}
+
+// scout asks once in a while where else a cluster may be. The first voters are those of the configuration all the same.
+func (s *search) scout(ctx context.Context) {
+	every := time.NewTicker(scoutEvery)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+		}
+		found, err := s.options.Scout(ctx)
+		if err != nil {
+			s.options.Log.Debug("nobody was asked for a cluster", "err", err)
+		}
+		s.mu.Lock()
+		s.scouted = found
+		s.mu.Unlock()
+	}
+}
+
+// elsewhere are the addresses beyond those of the first voters.
+func (s *search) elsewhere() []configs.Endpoint {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Concat(s.beyond, s.scouted)
 }
 
 // addresses sorts out whom to look at, and gives how many nodes found a cluster. With kraft.version 0 they are named.
@@ -154,7 +191,7 @@ func (s *search) showing() (private.Identity, *private.Founding) {
 func (s *search) look(ctx context.Context) (Found, error) {
 	began, told := time.Now(), ""
 	for {
-		first, beyond := s.visit(ctx, s.first), s.visit(ctx, s.beyond)
+		first, beyond := s.visit(ctx, s.first), s.visit(ctx, s.elsewhere())
 		before := s.machine.State().Accepted
 		out, err := s.machine.Look(first, beyond)
 		if s.machine.State().Accepted != before {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -128,8 +129,11 @@ func (g *Gossip) seek(ctx context.Context) {
 	defer every.Stop()
 	for {
 		if g.list.NumMembers() <= len(g.seeds) {
-			// Seeds that do not answer are tried again: they may not have been started yet.
-			_, _ = g.list.Join(resolved(ctx, g.seeds))
+			for _, seed := range g.unmet(resolved(ctx, g.seeds)) {
+				if ctx.Err() == nil {
+					_, _ = g.list.Join([]string{seed}) // it may not have been started yet
+				}
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -137,6 +141,14 @@ func (g *Gossip) seek(ctx context.Context) {
 		case <-every.C:
 		}
 	}
+}
+
+// unmet leaves out the seeds at which a node is that answers.
+func (g *Gossip) unmet(seeds []string) []string {
+	members := g.list.Members()
+	return slices.DeleteFunc(seeds, func(seed string) bool {
+		return slices.ContainsFunc(members, func(n *memberlist.Node) bool { return n.Address() == seed })
+	})
 }
 
 // resolved looks seeds up by the system's resolver; memberlist has ways of its own, which ask name servers for more.
@@ -157,15 +169,20 @@ func resolved(ctx context.Context, seeds []string) []string {
 // Leave says farewell and ends. The others take this node for gone without having to find out.
 func (g *Gossip) Leave() {
 	g.once.Do(func() {
-		farewell := sayFarewell(&g.self)
-		for _, n := range g.list.Members() {
-			if n.Name != g.self.name() {
-				_ = g.list.SendBestEffort(n, farewell) // who misses it asks in vain
-			}
-		}
-		_ = g.list.Leave(leaveWithin)
+		g.sayFarewell()
+		_ = g.list.Leave(leaveWithin) // as it is said by now, nothing depends on it
+		g.sayFarewell()               // a packet may have been lost
 		g.end()
 	})
+}
+
+func (g *Gossip) sayFarewell() {
+	farewell := sayFarewell(&g.self)
+	for _, n := range g.list.Members() {
+		if n.Name != g.self.name() {
+			_ = g.list.SendBestEffort(n, farewell) // who misses it asks in vain
+		}
+	}
 }
 
 // Close ends without a word, as a process that is killed does.

@@ -34,6 +34,8 @@ export function startOverview(seen) {
     tables.directories.show(o.directories);
     process(o);
   });
+    byId('gossip').hidden = !o.members;
+    tables.members.show(o.members ?? []);
   return { shown: read };
 }
 
@@ -81,6 +83,13 @@ function makeTables(rates) {
     ], d => d.path),
   };
 }
+    members: table('Other nodes, by gossip', [
+      { title: 'node', number: true, cell: m => String(m.node), class: 'strong' },
+      { title: 'address', cell: m => m.address, class: 'mono' },
+      { title: 'rack', cell: m => m.rack ?? '–' },
+      { title: 'state', cell: m => el('span', { class: m.state === 'alive' ? 'good' : 'warn' }, m.state) },
+      { title: 'for', number: true, cell: m => span(m.sinceMs) },
+    ], m => m.node),
 
 function facts(o) {
   const state = o.waiting && o.state < 3 ? o.waiting : states[o.state] ?? 'unknown';

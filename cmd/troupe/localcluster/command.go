@@ -5,6 +5,7 @@
 //	DIR/node-1/data          its log directory, kept for the next run
 //	DIR/node-1/log           what it printed
 //	DIR/node-1/pid           the process, while it runs
+//	DIR/gossip.key           what their gossip is signed with, drawn at the first start
 //
 // A node that ends by itself, or is killed, is reported and left alone: whoever tries what a cluster does without a node
 // wants it to stay away. With --restart it is started again.
@@ -28,6 +29,7 @@ type command struct {
 	dir, config, rack string
 	set               []string
 	restart           bool
+	key               string // of gossip, see plan
 }
 
 // Attach gives the command of kafka-cluster the options that make it run one. Without any of them it says what it says
@@ -38,7 +40,7 @@ func Attach(c *cobra.Command, s option.Streams) {
 	fs.SortFlags = false
 	fs.IntVar(&o.nodes, "nodes", 3, "run so many nodes on this machine, each a broker and a controller")
 	fs.StringVar(&o.dir, "dir", "troupe-cluster", "where they keep configuration, data and logs")
-	fs.IntVar(&o.port, "port", 9092, "port of node 1; the next has the next. Controllers listen 100 above, the admin port is 552 above")
+	fs.IntVar(&o.port, "port", 9092, "port of node 1; the next has the next. Controllers listen 100 above, gossip is 200 above, the admin port 552 above")
 	fs.StringVar(&o.rack, "rack", "", "racks between commas, given to the nodes in turn")
 	fs.StringVar(&o.config, "config", "", "configuration of every node: YAML, or a server.properties of Kafka")
 	fs.StringArrayVar(&o.set, "set", nil, "key=value for every node, over the file and the environment; repeatable")
@@ -64,6 +66,9 @@ func (o *command) run(ctx context.Context, s option.Streams) error {
 	}
 	if err != nil {
 		return option.Fail("troupe: %s", strings.ReplaceAll(err.Error(), "\n", "\ntroupe: "))
+	}
+	if err := keepKey(o.dir, o.key); err != nil {
+		return fmt.Errorf("troupe: the key of gossip cannot be kept: %w", err)
 	}
 	for _, n := range nodes {
 		if err := n.write(); err != nil {

@@ -15,7 +15,7 @@ func inTheWay(nodes []*node) []error {
 	var found []error
 	for _, n := range nodes {
 		var busy []string
-		for _, what := range []string{clientPort, controllerPort, adminPort} {
+		for _, what := range []string{clientPort, controllerPort, gossipPort, adminPort} {
 			if taken(n.ports[what]) {
 				busy = append(busy, what)
 			}

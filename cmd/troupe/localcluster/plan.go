@@ -16,6 +16,7 @@ import (
 // How far the ports of a node are above the port of its clients. The distance from one kind to the next bounds the nodes.
 const (
 	controllerAbove = 100
+	gossipAbove     = 200
 	adminAbove      = 552 // 9092 gives 9644, the default of a node alone
 	mostNodes       = 100
 )
@@ -31,10 +32,13 @@ type node struct {
 	settings map[string]string
 }
 
+var gossipKeys = []string{"cluster.gossip.address", "cluster.gossip.seeds", "cluster.gossip.key"}
+
 // What listens, for people.
 const (
 	clientPort     = "clients"
 	controllerPort = "the quorum"
+	gossipPort     = "gossip"
 	adminPort      = "the admin port"
 )
 
@@ -62,11 +66,15 @@ func (o *command) plan(environment []string) ([]*node, error) {
 	if beyond := filepath.Join(dir, fmt.Sprintf("node-%d", o.nodes+1)); exists(beyond) {
 		return nil, fmt.Errorf("--nodes %d: %s exists, so this was a larger cluster; expected as many nodes as it had, or another --dir", o.nodes, beyond)
 	}
+	if o.key, err = gossipKey(dir); err != nil {
+		return nil, err
+	}
 	var nodes []*node
 	for id := 1; id <= o.nodes; id++ {
 		n := &node{id: id, dir: filepath.Join(dir, fmt.Sprintf("node-%d", id)), ports: map[string]string{
 			clientPort:     o.address(id, 0),
 			controllerPort: o.address(id, controllerAbove),
+			gossipPort:     o.address(id, gossipAbove),
 			adminPort:      o.address(id, adminAbove),
 		}}
 		if n.settings, err = o.settings(n, environment); err != nil {
@@ -88,6 +96,9 @@ func (o *command) settings(n *node, environment []string) (map[string]string, er
 	for _, pair := range o.set {
 		key, _, _ := strings.Cut(pair, "=")
 		if value, decided := own[strings.TrimSpace(key)]; decided {
+			if slices.Contains(gossipKeys, strings.TrimSpace(key)) {
+				return nil, fmt.Errorf("--set %s: gossip is decided for each node", strings.TrimSpace(key))
+			}
 			return nil, fmt.Errorf("--set %s: the key is decided for each node; it is %s on node %d", pair, value, n.id)
 		}
 	}
@@ -105,9 +116,10 @@ func (o *command) settings(n *node, environment []string) (map[string]string, er
 
 // own is what no other source may say otherwise.
 func (o *command) own(n *node) map[string]string {
-	var quorum []string
+	var quorum, gossip []string
 	for id := 1; id <= o.nodes; id++ {
 		quorum = append(quorum, o.address(id, controllerAbove))
+		gossip = append(gossip, o.address(id, gossipAbove))
 	}
 	own := map[string]string{
 		"node.id":                             strconv.Itoa(n.id),
@@ -118,7 +130,15 @@ func (o *command) own(n *node) map[string]string {
 		"controller.quorum.bootstrap.servers": strings.Join(quorum, ","),
 		"controller.quorum.initial.voters":    strconv.Itoa(o.nodes),
 		"log.dirs":                            n.file("data"),
+		"cluster.gossip.address":              n.ports[gossipPort],
+		"cluster.gossip.seeds":                strings.Join(gossip, ","),
+		"cluster.gossip.key":                  o.key,
 		"admin.address":                       n.ports[adminPort],
+	}
+	if o.nodes == 1 { // it has nobody to gossip with
+		for _, key := range gossipKeys {
+			delete(own, key)
+		}
 	}
 	if racks := strings.Split(o.rack, ","); o.rack != "" {
 		own["broker.rack"] = strings.TrimSpace(racks[(n.id-1)%len(racks)])

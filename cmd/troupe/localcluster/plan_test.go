@@ -1,10 +1,12 @@
 package localcluster
 
 import (
+	"bytes"
 	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,9 +29,9 @@ func planned(t *testing.T, o command, environment ...string) []*node {
 func TestPortsOfTheNodesFollowThatOfTheFirst(t *testing.T) {
 	nodes := planned(t, command{nodes: 3, port: 9092})
 	for i, want := range []map[string]string{
-		{clientPort: "127.0.0.1:9092", controllerPort: "127.0.0.1:9192", adminPort: "127.0.0.1:9644"},
-		{clientPort: "127.0.0.1:9093", controllerPort: "127.0.0.1:9193", adminPort: "127.0.0.1:9645"},
-		{clientPort: "127.0.0.1:9094", controllerPort: "127.0.0.1:9194", adminPort: "127.0.0.1:9646"},
+		{clientPort: "127.0.0.1:9092", controllerPort: "127.0.0.1:9192", gossipPort: "127.0.0.1:9292", adminPort: "127.0.0.1:9644"},
+		{clientPort: "127.0.0.1:9093", controllerPort: "127.0.0.1:9193", gossipPort: "127.0.0.1:9293", adminPort: "127.0.0.1:9645"},
+		{clientPort: "127.0.0.1:9094", controllerPort: "127.0.0.1:9194", gossipPort: "127.0.0.1:9294", adminPort: "127.0.0.1:9646"},
 	} {
 		if !maps.Equal(nodes[i].ports, want) {
 			t.Errorf("node %d listens at %v, want %v", i+1, nodes[i].ports, want)
@@ -68,6 +70,47 @@ func TestEachNodeIsConfiguredWhollyByItsFile(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestNodesGossipWithAKeyThatLasts(t *testing.T) {
+	dir := t.TempDir()
+	var key []byte
+	for run := range 2 {
+		o := command{nodes: 3, port: 19092, dir: dir}
+		nodes, err := o.plan(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := keepKey(dir, o.key); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range nodes {
+			if err := n.write(); err != nil {
+				t.Fatal(err)
+			}
+			loaded, err := configs.Load(configs.Options{File: n.configuration()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := loaded.Broker.Gossip
+			if key == nil {
+				key = g.Key
+			}
+			if g.Address.String() != n.ports[gossipPort] || len(g.Seeds) != 3 || len(g.Key) != 32 || !bytes.Equal(g.Key, key) {
+				t.Errorf("in run %d node %d gossips at %v with %v and a key of %d bytes", run+1, n.id, g.Address, g.Seeds, len(g.Key))
+			}
+		}
+	}
+	if info, err := os.Stat(filepath.Join(dir, keyFile)); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("the key is kept as %v, %v", info, err)
+	}
+	if alone := planned(t, command{nodes: 1, port: 19092}); alone[0].settings["cluster.gossip.address"] != "" {
+		t.Error("a node gossips that is alone")
+	}
+	o := command{nodes: 3, port: 19092, dir: dir, set: []string{"cluster.gossip.key=swordfish"}}
+	if _, err := o.plan(nil); err == nil || !strings.Contains(err.Error(), "cluster.gossip.key") || strings.Contains(err.Error(), "=") {
+		t.Errorf("another key is given: %v", err)
 	}
 }
 
@@ -127,7 +170,7 @@ func TestPortsThatOthersHaveAreNamedAllAtOnce(t *testing.T) {
 		}
 		defer socket.Close()
 		held = append(held, socket.Addr().String())
-		n.ports = map[string]string{clientPort: "127.0.0.1:0", controllerPort: socket.Addr().String(), adminPort: "127.0.0.1:0"}
+		n.ports = map[string]string{clientPort: "127.0.0.1:0", controllerPort: socket.Addr().String(), gossipPort: "127.0.0.1:0", adminPort: "127.0.0.1:0"}
 	}
 	found := inTheWay(nodes)
 	if len(found) != 2 {
@@ -148,7 +191,7 @@ func TestPortsThatOthersHaveAreNamedAllAtOnce(t *testing.T) {
 }
 
 func TestAStaleNumberOfAProcessIsInNobodysWay(t *testing.T) {
-	n := &node{id: 1, dir: t.TempDir(), ports: map[string]string{clientPort: "127.0.0.1:0", controllerPort: "127.0.0.1:0", adminPort: "127.0.0.1:0"}}
+	n := &node{id: 1, dir: t.TempDir(), ports: map[string]string{clientPort: "127.0.0.1:0", controllerPort: "127.0.0.1:0", gossipPort: "127.0.0.1:0", adminPort: "127.0.0.1:0"}}
 	for _, text := range []string{"", "x", "-1", strconv.Itoa(os.Getpid())} {
 		if err := os.WriteFile(n.file("pid"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
