@@ -48,6 +48,7 @@ func TestAMistakeIsNamedWithItsPlaceAndWhatWasExpected(t *testing.T) {
 		{"a controller that is no broker", "process.roles=controller", []string{"process.roles=controller", "broker,controller"}},
 		{"a broker that serves the quorum", "controller.listener.names=C\nprocess.roles=broker\ncontroller.quorum.voters=2@a:1\nlisteners=PLAINTEXT://:1,C://:2", []string{"controller.listener.names=C", "does not say controller"}},
 		{"a first quorum of more than can be found", "controller.quorum.initial.voters=2", []string{"controller.quorum.initial.voters=2", "which are 0"}},
+		{"a cluster of its own beside another's address", "controller.quorum.initial.voters=1\ncontroller.quorum.bootstrap.servers=a:9093\nlisteners=PLAINTEXT://:9092,C://:9093\ncontroller.listener.names=C", []string{"controller.quorum.initial.voters=1", "a:9093", "expected 0 to join"}},
 		{"a first quorum beside named voters", "controller.quorum.initial.voters=1\ncontroller.quorum.voters=1@a:1", []string{"controller.quorum.initial.voters=1", "names the voters"}},
 		{"a key of gossip that is no base64", "cluster.gossip.key=swordfish", []string{"cluster.gossip.key=[hidden]", "base64 of 16, 24 or 32 bytes"}},
 		{"a key of gossip that is too short", "cluster.gossip.key=c3dvcmRmaXNo", []string{"cluster.gossip.key=[hidden]", "16, 24 or 32 bytes"}},

@@ -68,6 +68,9 @@ func (l Layers) resolveFirstVoters(b *Broker) error {
 		return l.wrong(firstKey, "expected %s beside it, not %s, which names the voters", bootstrapKey, votersKey)
 	case int(q.InitialVoters) > max(1, len(q.Bootstrap)):
 		return l.wrong(firstKey, "expected no more than the addresses in %s, which are %d", bootstrapKey, len(q.Bootstrap))
+	case q.InitialVoters == 1 && len(q.Bootstrap) > 0 && !l.own(b, q.Bootstrap[0]):
+		return l.wrong(firstKey, "this node would found a cluster of its own, and %s begins with %s, which is not known to be its own controller listener; "+
+			"expected 0 to join the cluster there, or that address in advertised.listeners", bootstrapKey, q.Bootstrap[0])
 	case q.InitialVoters == 0 && len(q.Voters) == 0 && (len(q.Bootstrap) == 0 || len(q.Bootstrap) == 1 && l.own(b, q.Bootstrap[0])):
 		q.InitialVoters = 1
 	}
