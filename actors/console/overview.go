@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"runtime"
 	"runtime/metrics"
+
+	"troupe/actors/api"
 )
 
 // overviewAnswer is what GET /overview gives: the page asks every other second and makes rates of what only grows.
@@ -14,7 +16,9 @@ type overviewAnswer struct {
 	Cluster string `json:"cluster"`
 	State   State  `json:"state"`
 	Waiting string `json:"waiting,omitempty"` // what keeps the broker from serving
-	UpMs    int64  `json:"upMs"`
+	// Warnings are what will hurt although all works.
+	Warnings []api.Warning `json:"warnings,omitempty"`
+	UpMs     int64         `json:"upMs"`
 	// Of the sums, those that only grow begin at 0 with the process.
 	Listeners   []listenerRow  `json:"listeners"`
 	Sessions    int            `json:"sessions"`
@@ -27,11 +31,11 @@ type overviewAnswer struct {
 	Traffic     trafficRow     `json:"traffic"`
 	Requests    []requestRow   `json:"requests"`
 	Directories []directoryRow `json:"directories"`
+	Members     []memberRow    `json:"members,omitempty"` // of a node that gossips
 	Kinds       []kindRow      `json:"kinds"`
 }
 
 // listenerRow is one of listeners=, with its open connections.
-	Members     []memberRow    `json:"members,omitempty"` // of a node that gossips
 type listenerRow struct {
 	Name        string `json:"name"`
 	Connections int    `json:"connections"`
@@ -86,7 +90,7 @@ func (s *Server) overview(w http.ResponseWriter, _ *http.Request) {
 	sessions, _ := n.Sessions.Count()
 	a := overviewAnswer{
 		At: now.UnixMilli(), Node: int32(n.ID), Cluster: image.ClusterID, State: s.deps.State(), Waiting: s.deps.Ready(),
-		UpMs: now.Sub(s.started).Milliseconds(), Sessions: sessions, InFlight: s.deps.InFlight.Used(),
+		Warnings: n.Warnings(), UpMs: now.Sub(s.started).Milliseconds(), Sessions: sessions, InFlight: s.deps.InFlight.Used(),
 		Memory: mapped(), Goroutines: runtime.NumGoroutine(), CPUs: runtime.GOMAXPROCS(0),
 		Topics: image.TopicCount(), Partitions: image.PartitionCount(),
 		Traffic: trafficRow{

@@ -89,6 +89,7 @@ func (s *Server) routes() *http.ServeMux {
 	m := http.NewServeMux()
 	m.HandleFunc("GET /livez", s.live)
 	m.HandleFunc("GET /readyz", s.ready)
+	m.HandleFunc("GET /ready", s.readiness)
 	m.Handle("GET /metrics", s.metrics())
 	m.HandleFunc("GET /actors", s.actors)
 	m.HandleFunc("POST /actors/panic", s.panicActor)
@@ -96,6 +97,7 @@ func (s *Server) routes() *http.ServeMux {
 	m.HandleFunc("POST /trace", s.setRule)
 	m.HandleFunc("GET /trace/rule", s.rule)
 	m.HandleFunc("GET /overview", s.overview)
+	m.HandleFunc("GET /cluster", s.cluster)
 	m.HandleFunc("GET /topics", s.topics)
 	m.HandleFunc("GET /groups", s.groups)
 	m.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -137,6 +139,26 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	_, _ = w.Write([]byte("ok\n")) // a client that left
+}
+
+// readinessAnswer is what GET /ready gives: readyz for programs that want to know more.
+type readinessAnswer struct {
+	Ready    bool          `json:"ready"`
+	Waiting  string        `json:"waiting,omitempty"` // what keeps the broker from serving
+	Warnings []api.Warning `json:"warnings"`
+}
+
+// readiness has the status of readyz. Warnings are no reason not to be ready.
+func (s *Server) readiness(w http.ResponseWriter, _ *http.Request) {
+	a := readinessAnswer{Waiting: s.deps.Ready(), Warnings: s.deps.Node.Warnings()}
+	if a.Ready = a.Waiting == ""; a.Warnings == nil {
+		a.Warnings = []api.Warning{}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if !a.Ready {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	answer(w, a)
 }
 
 // answer writes v as JSON, which is never kept by caches: it is true for a moment.

@@ -1,6 +1,7 @@
 import { byId } from './dom.js';
 import { startOverview } from './overview.js';
 import { startActors } from './actors.js';
+import { startCluster } from './cluster.js';
 import { startTraces } from './traces.js';
 import { startTopics } from './topics.js';
 import { startGroups } from './groups.js';
@@ -56,6 +57,7 @@ views.actors = startActors(seen('actors'), actor => {
   views.traces.watchActor(actor);
   location.hash = 'traces';
 });
+views.cluster = startCluster(seen('cluster'));
 views.topics = startTopics(seen('topics'));
 views.groups = startGroups(seen('groups'));
 addEventListener('hashchange', () => show(current()));

@@ -1,3 +1,4 @@
+import { showWarnings } from './cluster.js';
 import { byId, el, setText, table } from './dom.js';
 import { bytes, duration, millis, number, short, span } from './format.js';
 import { every, get, Rates } from './poll.js';
@@ -28,14 +29,15 @@ export function startOverview(seen) {
     rates.begin(o.at);
     feed(o, rates);
     facts(o);
+    showWarnings(o.warnings);
     if (!seen()) return;
     tables.requests.show(o.requests);
     tables.kinds.show(o.kinds);
     tables.directories.show(o.directories);
-    process(o);
-  });
     byId('gossip').hidden = !o.members;
     tables.members.show(o.members ?? []);
+    process(o);
+  });
   return { shown: read };
 }
 
@@ -81,8 +83,6 @@ function makeTables(rates) {
       { title: 'fsyncs', number: true, cell: d => number(d.flushes) },
       { title: 'mean fsync', number: true, cell: d => millis(d.flushMs) },
     ], d => d.path),
-  };
-}
     members: table('Other nodes, by gossip', [
       { title: 'node', number: true, cell: m => String(m.node), class: 'strong' },
       { title: 'address', cell: m => m.address, class: 'mono' },
@@ -90,6 +90,8 @@ function makeTables(rates) {
       { title: 'state', cell: m => el('span', { class: m.state === 'alive' ? 'good' : 'warn' }, m.state) },
       { title: 'for', number: true, cell: m => span(m.sinceMs) },
     ], m => m.node),
+  };
+}
 
 function facts(o) {
   const state = o.waiting && o.state < 3 ? o.waiting : states[o.state] ?? 'unknown';
