@@ -25,6 +25,22 @@ func deleteRecords(c *client, topic string, before int64) error {
 	return coded(resp.(*kmsg.DeleteRecordsResponse).Topics[0].Partitions[0].ErrorCode)
 }
 
+// offsetAt asks for the offset of a timestamp: -2 is the log's start, -1 its end.
+func offsetAt(c *client, topic string, timestamp int64) (int64, error) {
+	p := kmsg.NewListOffsetsRequestTopicPartition()
+	p.Timestamp, p.CurrentLeaderEpoch = timestamp, -1
+	t := kmsg.NewListOffsetsRequestTopic()
+	t.Topic, t.Partitions = topic, append(t.Partitions, p)
+	req := kmsg.NewPtrListOffsetsRequest()
+	req.Version, req.ReplicaID, req.Topics = 7, -1, append(req.Topics, t)
+	resp, err := c.call(req)
+	if err != nil {
+		return 0, err
+	}
+	got := resp.(*kmsg.ListOffsetsResponse).Topics[0].Partitions[0]
+	return got.Offset, coded(got.ErrorCode)
+}
+
 // The checkpoints of a log directory know names and no topic ids.
 func TestATopicThatComesBackIsNotHeldToTheCheckpointsOfTheOneBefore(t *testing.T) {
 	n := newNode(t, 1)
@@ -66,5 +82,39 @@ func TestATopicThatComesBackIsNotHeldToTheCheckpointsOfTheOneBefore(t *testing.T
 	n.start()
 	if got, err := fetchAll(dial(t, n.address()), "a", 0); err != nil || !slices.Equal(got, want) {
 		t.Errorf("after a kill there are %d of %d records, %v", len(got), len(want), err)
+	}
+}
+
+// Segments stay until retention takes them: without the checkpoint, deleted records would be back.
+func TestRecordsThatWereDeletedStayDeletedWhateverEndsTheProcess(t *testing.T) {
+	for title, end := range map[string]func(*node){"a kill": (*node).abort, "a power cut": (*node).cutPower} {
+		t.Run(title, func(t *testing.T) {
+			n := newNode(t, 1)
+			n.start()
+			c := dial(t, n.address())
+			if err := createTopic(c, "a", map[string]string{"flush.messages": "1"}); err != nil {
+				t.Fatal(err)
+			}
+			for i := range 10 {
+				if _, err := produce(c, "a", fmt.Sprint(i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, upTo := range []int64{4, 10} {
+				if err := deleteRecords(c, "a", upTo); err != nil {
+					t.Fatal(err)
+				}
+				end(n)
+				n.start()
+				c = dial(t, n.address())
+				eventually(t, "the log begins where it did", func() bool {
+					start, err := offsetAt(c, "a", -2)
+					return err == nil && start == upTo
+				})
+				if stop, err := offsetAt(c, "a", -1); err != nil || stop != 10 {
+					t.Errorf("after %d were deleted the log ends at %d, %v", upTo, stop, err)
+				}
+			}
+		})
 	}
 }

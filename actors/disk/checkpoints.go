@@ -26,6 +26,7 @@ type Checkpoints struct {
 
 	mu      sync.Mutex // held for a moment: actors ask too
 	written map[string]Offsets
+	raised  Offsets // log starts that wait for their turn to be written
 }
 
 func newCheckpoints(d *Dir) *Checkpoints {
@@ -96,6 +97,36 @@ func (c *Checkpoints) Lower(tp model.TopicPartition, to model.Offset) error {
 	lowered := maps.Clone(o)
 	lowered[tp] = to
 	return c.replace(checkpoint.RecoveryPoints, lowered)
+}
+
+// Raise notes where a log begins from now on. It blocks. Those that wait for each other are written together: many
+// partitions of one request cost a few writes.
+func (c *Checkpoints) Raise(tp model.TopicPartition, start model.Offset) error {
+	c.mu.Lock()
+	if c.raised == nil {
+		c.raised = Offsets{}
+	}
+	c.raised[tp] = max(c.raised[tp], start)
+	c.mu.Unlock()
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.mu.Lock()
+	raised := c.raised
+	c.raised = nil
+	c.mu.Unlock()
+	o := c.get(checkpoint.LogStarts)
+	if o[tp] >= start && len(raised) == 0 && !c.unsure[checkpoint.LogStarts] {
+		return nil
+	}
+	o = maps.Clone(o)
+	if o == nil {
+		o = Offsets{}
+	}
+	o[tp] = max(o[tp], start)
+	for tp, start := range raised {
+		o[tp] = max(o[tp], start)
+	}
+	return c.replace(checkpoint.LogStarts, o)
 }
 
 // Forget takes out what the files say of a former log of that name. It blocks.

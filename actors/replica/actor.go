@@ -67,6 +67,7 @@ type actor struct {
 
 func newActor(deps *Deps, kept *durable) kit.Behavior {
 	a := &actor{deps: deps, kept: kept}
+	kept.noting.writing = false // what the instance before asked for is not waited for
 	a.machine = a.newMachine()
 	return a
 }
@@ -141,6 +142,8 @@ func (a *actor) Receive(ctx *kit.Context, m kit.Message) {
 		a.isrDue(ctx)
 	case *lowered:
 		a.lowered(ctx, m)
+	case *startNoted:
+		a.startNoted(ctx, m)
 	case *Close:
 		a.kept.ending.close = m
 		a.unfollow()
@@ -162,6 +165,7 @@ func (a *actor) EndBatch(ctx *kit.Context) {
 	if a.changed && a.log != nil {
 		a.publish()
 	}
+	a.noteStart(ctx)
 	a.answer(ctx.Now())
 	a.notify(ctx.Turn())
 	a.tellPosition(ctx)

@@ -28,7 +28,8 @@ type following struct {
 // for its end, so that nothing is appended before.
 type cut struct {
 	to     model.Offset
-	all    bool // nothing is kept: the log begins at to
+	all    bool     // nothing is kept: the log begins at to
+	first  *Fetched // what the log then takes in first; nil for what the next fetch brings
 	job    *partitionlog.Job
 	staged bool
 }
@@ -110,8 +111,10 @@ func (a *actor) takeIn(ctx *kit.Context, m *Fetched) error {
 		}
 		switch {
 		case errors.Is(err, partitionlog.ErrUnexpectedOffset) && a.log.StagedEnd() == a.log.LogStart():
-			// The leader's log begins in the middle of a batch (DeleteRecords), which only comes whole.
+			// The leader's log begins in the middle of a batch (DeleteRecords), which only comes whole. It comes once: from where
+			// it begins nothing can be fetched.
 			a.cutTo(v.BaseOffset(), true)
+			a.cut.first = m
 			return nil
 		case err != nil:
 			a.deps.Log.Error("what the leader sent is not taken", "partition", a.kept.handle.TP.String(), "leader", int(a.following.order.Leader), "err", err)
@@ -135,11 +138,13 @@ func (a *actor) followMarks() {
 		a.log.SetHighWatermark(to)
 		a.changed = true
 	}
-	if to := min(f.logStart, a.log.HighWatermark()); to > a.log.LogStart() {
+	if from, to := a.log.LogStart(), min(f.logStart, a.log.HighWatermark()); to > from {
 		if err := a.log.DeleteRecordsTo(to); err != nil {
 			a.deps.Log.Error("log start does not follow the leader's", "partition", a.kept.handle.TP.String(), "err", err)
+			return
 		}
-		a.changed, f.due = true, f.due || f.told // the leader's DeleteRecords waits to hear of it
+		a.changed = true
+		a.startRaised(from) // then the leader's DeleteRecords hears of it, which waits for that
 	}
 }
 
@@ -203,10 +208,15 @@ func (a *actor) lowered(ctx *kit.Context, m *lowered) {
 }
 
 func (a *actor) endCut(ctx *kit.Context) {
+	first := a.cut.first
 	a.cut = nil
 	a.following.due = true
 	a.changed = true
 	a.takeRole(ctx)
+	// A role that has changed meanwhile begins where the log ends now.
+	if o := a.following.order; first != nil && o != nil && o.LeaderEpoch == first.LeaderEpoch && a.cut == nil {
+		a.following.failed = a.takeIn(ctx, first)
+	}
 }
 
 // tellPosition tells where the log stands, once it does.
@@ -220,8 +230,8 @@ func (a *actor) tellPosition(ctx *kit.Context) {
 		return
 	}
 	f.due = false
-	at := Position{LeaderEpoch: f.order.LeaderEpoch, Offset: end, LastEpoch: model.NoLeaderEpoch, LogStart: a.log.LogStart()}
-	if end > at.LogStart {
+	at := Position{LeaderEpoch: f.order.LeaderEpoch, Offset: end, LastEpoch: model.NoLeaderEpoch, LogStart: a.lastingStart()}
+	if end > a.log.LogStart() {
 		at.LastEpoch = a.log.View().EpochAt(end - 1)
 	}
 	h := a.kept.handle

@@ -104,16 +104,20 @@ func (a *actor) deleteRecords(ctx *kit.Context, m *DeleteRecords) {
 		m.Done(model.NoOffset, kerr.OffsetOutOfRange)
 		return
 	}
+	from := a.log.LogStart()
 	if err := a.log.DeleteRecordsTo(before); err != nil {
 		code, _ := kerr.Of(err)
 		m.Done(model.NoOffset, code)
 		return
 	}
+	if before > from {
+		a.startRaised(from)
+	}
 	a.publish()
 	a.deps.Journal.Tell(&journal.Event{
 		Kind: journal.RecordsDeleted, Name: a.kept.handle.TP.String(), More: []slog.Attr{slog.Int64("log_start", int64(a.log.LogStart()))},
 	})
-	start := a.log.LogStart()
+	start := a.lastingStart()
 	if low := a.machine.LowWatermark(start); low < before {
 		m.Waits(low)
 	}
@@ -151,6 +155,7 @@ func (a *actor) maintain(ctx *kit.Context, m *Maintain) {
 	if m.Retention {
 		a.run(ctx, a.log.Retention(now))
 	}
+	a.kept.noting.failed = false
 	for _, job := range a.log.Background(now) {
 		a.run(ctx, job)
 	}

@@ -35,10 +35,17 @@ func (m *Machine) LowWatermark(start model.Offset) model.Offset {
 	return low
 }
 
-// AwaitDeletion has a deletion answered when the low watermark has come to it. This log begins at start by now.
+// AwaitDeletion has a deletion answered when the low watermark has come to it. This log begins at start, whatever becomes of
+// the process.
 func (m *Machine) AwaitDeletion(d Deletion, start model.Offset, now time.Time) Effects {
 	m.logStart = start
 	m.deletions = append(m.deletions, d)
+	return Effects{HighWatermark: model.NoOffset, Deleted: m.deleted(now)}
+}
+
+// StartNoted says where this log begins for good by now.
+func (m *Machine) StartNoted(start model.Offset, now time.Time) Effects {
+	m.logStart = start
 	return Effects{HighWatermark: model.NoOffset, Deleted: m.deleted(now)}
 }
 

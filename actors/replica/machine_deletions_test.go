@@ -24,6 +24,17 @@ func deletes(upTo model.Offset) func(*leader) Effects {
 	}
 }
 
+// asks is deletes before the checkpoint knows of the new log start; notes is when it does.
+func asks(upTo model.Offset) func(*leader) Effects {
+	return func(l *leader) Effects {
+		return l.AwaitDeletion(Deletion{UpTo: upTo, Deadline: l.now.Add(10 * time.Second)}, 0, l.now)
+	}
+}
+
+func notes(start model.Offset) func(*leader) Effects {
+	return func(l *leader) Effects { return l.StartNoted(start, l.now) }
+}
+
 func resigns(l *leader) Effects { return l.Resign() }
 
 func TestADeletionWaitsForTheLogStartsOfLiveFollowers(t *testing.T) {
@@ -52,6 +63,9 @@ func TestADeletionWaitsForTheLogStartsOfLiveFollowers(t *testing.T) {
 		"one that takes too long is told how far the followers are": {
 			{begins(2, 4), nil}, {begins(3, 1), nil}, {deletes(4), nil}, {passes(10 * time.Second), []string{"4: 1 REQUEST_TIMED_OUT"}},
 			{begins(3, 4), nil},
+		},
+		"the leader's own log start has to be durable too": {
+			{begins(2, 4), nil}, {begins(3, 4), nil}, {asks(4), nil}, {notes(3), nil}, {notes(4), []string{"4: 4 NONE"}},
 		},
 		"a leader that resigns sends the client to the next": {
 			{deletes(4), nil}, {resigns, []string{"4: -1 NOT_LEADER_OR_FOLLOWER"}}, {resigns, nil},

@@ -20,6 +20,7 @@ type durable struct {
 	highWatermark model.Offset
 	recoveryPoint model.Offset
 	logStart      model.Offset
+	noting        noting
 	cleaned       model.Offset // as it was at the start
 	clean, kept   bool
 	// worked is true once jobs of a log may be on their way: they must have ended before the log is opened anew.
