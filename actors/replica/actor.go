@@ -273,9 +273,19 @@ func answerDeletions(over []Deleted) {
 	}
 }
 
-// sendAway ends a leadership and gives the answers for the producers that waited.
+// sendAway ends a leadership and gives the answers for the producers that waited. In a directory that failed they hear of
+// that, though the order that moves the leadership away may come before the write's failure: to every request Kafka answers
+// so for a partition in such a directory.
 func (a *actor) sendAway() []Wait {
 	e := a.machine.Resign()
+	if a.kept.handle.Dir().Err() != nil {
+		for i, w := range e.Answers {
+			e.Answers[i] = w.failed(kerr.KafkaStorageError)
+		}
+		for i := range e.Deleted {
+			e.Deleted[i].Code = kerr.KafkaStorageError
+		}
+	}
 	answerDeletions(e.Deleted)
 	return e.Answers
 }

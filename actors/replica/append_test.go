@@ -194,6 +194,25 @@ func TestAFencedDirectoryAnswersEverybody(t *testing.T) {
 	}
 }
 
+// The directory's failure may have gone to the controller and come back as an order before the replica hears of its write.
+func TestAFencedDirectoryIsToldOfThoughTheLeadershipMovedMeanwhile(t *testing.T) {
+	w := newWorld(t, 1)
+	h := w.host(1, true, config())
+	w.run()
+	w.fs.Hook(func(c vfs.Call) vfs.Fault {
+		if c.Op != vfs.OpWrite {
+			return vfs.Fault{}
+		}
+		h.Send(&Resign{})
+		return vfs.Fault{Err: syscall.EIO}
+	})
+	s := w.sink(h)
+	s.append(true, time.Hour)
+	s.append(false, time.Hour)
+	w.run()
+	w.expectEvents("append 1: KAFKA_STORAGE_ERROR at -1", "append 0: KAFKA_STORAGE_ERROR at -1")
+}
+
 // Under any order of events, writes fail, actors of every kind panic and time goes by: each append is answered once,
 // and what was answered with success stands in the log.
 func TestAppendsAmongPanicsAndFailingWrites(t *testing.T) {
