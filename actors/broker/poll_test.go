@@ -139,6 +139,7 @@ func TestADeletedTopicWakesThoseWhoWaitForIt(t *testing.T) {
 	if err := createTopic(c, "a", nil); err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, "nothing is left of the first request", func() bool { return n.connections.Credits.Used() == 0 })
 	req := fetchRequest("a", 0, long)
 	waiter := dial(t, n.address())
 	if err := waiter.send(req); err != nil {

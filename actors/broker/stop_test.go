@@ -157,6 +157,7 @@ func TestAStopAnswersWhatWasRead(t *testing.T) {
 	if err := createTopic(c, "a", nil); err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, "nothing is left of the first request", func() bool { return n.connections.Credits.Used() == 0 })
 	poll := fetchRequest("a", 0, time.Hour)
 	poller := dial(t, n.address())
 	if err := poller.send(poll); err != nil {
