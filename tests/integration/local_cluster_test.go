@@ -132,18 +132,8 @@ func (l *local) interrupt() {
 	}
 }
 
-// localPort finds a port above which those of three nodes are free.
-func localPort(t *testing.T) int {
-	t.Helper()
-	port, err := strconv.Atoi(node.FreePorts(t, 1)[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
-}
-
 func TestThreeNodesOfThisMachineAreAClusterThatKeepsItsData(t *testing.T) {
-	l := runLocal(t, filepath.Join(t.TempDir(), "c"), localPort(t), "--rack", "a,b", "--set", "num.partitions=2")
+	l := runLocal(t, filepath.Join(t.TempDir(), "c"), node.LocalClusterPort(t), "--rack", "a,b", "--set", "num.partitions=2")
 	l.awaitReady()
 	client, err := kgo.NewClient(kgo.SeedBrokers(l.address(1), l.address(2), l.address(3)), kgo.AllowAutoTopicCreation(), kgo.DefaultProduceTopic("kept"))
 	if err != nil {
@@ -185,7 +175,7 @@ func TestThreeNodesOfThisMachineAreAClusterThatKeepsItsData(t *testing.T) {
 }
 
 func TestANodeThatIsKilledIsReportedAndLeftUntilSomebodyStartsIt(t *testing.T) {
-	l := runLocal(t, t.TempDir(), localPort(t))
+	l := runLocal(t, t.TempDir(), node.LocalClusterPort(t))
 	l.awaitReady()
 	pid, err := l.pid(2)
 	if err != nil {
@@ -211,7 +201,7 @@ func TestANodeThatIsKilledIsReportedAndLeftUntilSomebodyStartsIt(t *testing.T) {
 }
 
 func TestWithRestartANodeThatIsKilledComesBack(t *testing.T) {
-	l := runLocal(t, t.TempDir(), localPort(t), "--restart")
+	l := runLocal(t, t.TempDir(), node.LocalClusterPort(t), "--restart")
 	l.awaitReady()
 	before, err := l.pid(3)
 	if err != nil {

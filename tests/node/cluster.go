@@ -84,35 +84,34 @@ func (c *Cluster) Add(set ...string) *Node {
 func (c *Cluster) add(controller, reached string, set ...string) *Node {
 	c.t.Helper()
 	id := int32(len(c.Nodes) + 1)
-	ports := FreePorts(c.t, 3)
 	dir := filepath.Join(c.dir, fmt.Sprintf("node-%d", id))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		c.t.Fatal(err)
 	}
+	n := New(c.t, Options{Dir: dir, Env: c.options.Env})
+	n.ID, n.Controller = id, controller
 	settings := slices.Concat(c.common(), []string{
 		fmt.Sprintf("node.id=%d", id),
-		"listeners=PLAINTEXT://127.0.0.1:" + ports[0] + ",CONTROLLER://" + controller,
-		"admin.address=127.0.0.1:" + ports[1],
+		"listeners=PLAINTEXT://" + n.Bootstrap + ",CONTROLLER://" + controller,
 	})
 	if c.options.Through != nil {
-		settings = append(settings, c.apart(id, ports[0], ports[2], controller, reached)...)
+		settings = append(settings, c.apart(n, reached)...)
 	}
 	settings = append(settings, c.options.Set...)
 	if c.options.Each != nil {
 		settings = append(settings, c.options.Each(id)...)
 	}
-	n := New(c.t, Options{Dir: dir, Set: append(settings, set...), Env: c.options.Env})
-	n.ID, n.Controller, n.Addresses = id, controller, Addresses{Bootstrap: "127.0.0.1:" + ports[0], Admin: "127.0.0.1:" + ports[1]}
+	n.options.Set = append(settings, set...)
 	c.Nodes = append(c.Nodes, n)
 	return n
 }
 
 // apart has the brokers come on a listener of their own, and all nodes by what Through gives.
-func (c *Cluster) apart(id int32, client, broker, controller, reached string) []string {
-	const host = "127.0.0.1:"
+func (c *Cluster) apart(n *Node, reached string) []string {
+	broker := "127.0.0.1:" + FreePorts(c.t, 1)[0]
 	return []string{
-		"listeners=PLAINTEXT://" + host + client + ",BROKER://" + host + broker + ",CONTROLLER://" + controller,
-		"advertised.listeners=PLAINTEXT://" + host + client + ",BROKER://" + c.through(id, host+broker) + ",CONTROLLER://" + reached,
+		"listeners=PLAINTEXT://" + n.Bootstrap + ",BROKER://" + broker + ",CONTROLLER://" + n.Controller,
+		"advertised.listeners=PLAINTEXT://" + n.Bootstrap + ",BROKER://" + c.through(n.ID, broker) + ",CONTROLLER://" + reached,
 		"listener.security.protocol.map=PLAINTEXT:PLAINTEXT,BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT",
 		"inter.broker.listener.name=BROKER",
 	}

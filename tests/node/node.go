@@ -53,7 +53,8 @@ func New(t testing.TB, o Options) *Node {
 	if o.Dir == "" { // its name must have no comma, which separates log directories
 		o.Dir = t.TempDir()
 	}
-	n := &Node{t: t, ID: 1, Dir: o.Dir, options: o, Addresses: Addresses{Bootstrap: "127.0.0.1:0", Admin: "127.0.0.1:0"}}
+	ports := FreePorts(t, 2)
+	n := &Node{t: t, ID: 1, Dir: o.Dir, options: o, Addresses: Addresses{Bootstrap: "127.0.0.1:" + ports[0], Admin: "127.0.0.1:" + ports[1]}}
 	t.Cleanup(func() {
 		if n.Running() {
 			n.Kill()
