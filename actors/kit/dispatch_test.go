@@ -78,7 +78,7 @@ func TestALaneThatBlocksHoldsNobodyUp(t *testing.T) {
 	other.Send(&request{Reply: kit.NewReply(func(v string, _ error) { answered <- v })})
 	select {
 	case <-answered:
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience):
 		t.Error("no answer while the lanes block")
 	}
 	close(release)

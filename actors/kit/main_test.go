@@ -12,6 +12,9 @@ import (
 	"troupe/internal/clock"
 )
 
+// patience bounds every wait: only a hang meets it.
+const patience = 30 * time.Second
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // stage is a system whose order of events comes from a seed and whose time stands still until the test moves it.
@@ -67,7 +70,7 @@ func eachSeed(t *testing.T, scenario func(s *stage)) {
 func live(t *testing.T) *kit.System {
 	s := kit.NewSystem(kit.Options{})
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := s.Shutdown(ctx); err != nil {
 			t.Errorf("shutdown: %v", err)

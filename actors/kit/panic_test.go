@@ -78,7 +78,7 @@ func TestADedicatedActorThatIsToldToPanicComesBack(t *testing.T) {
 		if life != 2 {
 			t.Fatalf("incarnation %d, want 2", life)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("it did not come back")
 	}
 }

@@ -19,7 +19,7 @@ func asleep(t *testing.T, sys *kit.System, refs ...kit.Ref) {
 	t.Helper()
 	again := time.NewTicker(time.Millisecond)
 	defer again.Stop()
-	for deadline := time.Now().Add(10 * time.Second); ; <-again.C {
+	for deadline := time.Now().Add(patience); ; <-again.C {
 		awake := slices.ContainsFunc(sys.Tree(), func(a kit.ActorInfo) bool {
 			return a.Busy && slices.ContainsFunc(refs, func(r kit.Ref) bool { return r.Name() == a.Name })
 		})

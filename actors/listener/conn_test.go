@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = 20 * time.Second
+const patience = 30 * time.Second
 
 // world is a listener with a node that has no topics. Requests are put into a connection by hand, so that a test says
 // when each is answered.

@@ -263,7 +263,6 @@ func TestANodeThatEndsFailsItsCallsAndIsKnownToHaveEnded(t *testing.T) {
 		calls = append(calls, c.call(beat(n), 0))
 		next(t, s.parked)
 	}
-	began := time.Now()
 	s.end()
 	for _, call := range calls {
 		if o := next(t, call); !errors.Is(o.err, peer.ErrDown) {
@@ -275,9 +274,6 @@ func TestANodeThatEndsFailsItsCallsAndIsKnownToHaveEnded(t *testing.T) {
 		if down, ok := next(t, c.events).(*peer.Down); !ok || down.Refused != refused || down.ID != 2 {
 			t.Fatalf("watchers heard %+v", down)
 		}
-	}
-	if took := time.Since(began); took > time.Second {
-		t.Errorf("it took %v to know", took)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // patience is for what other goroutines do; a test that uses it up has failed.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 // journal is the Events of a connection, for a test that waits for them in order.
 type journal struct {

@@ -103,7 +103,7 @@ func TestBatchesOfARealClientAreRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer client.Close()
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			value := strings.Repeat("value ", 500)
 			sent := &kgo.Record{

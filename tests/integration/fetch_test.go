@@ -13,6 +13,9 @@ import (
 
 const fetchByName, fetchByID = 12, 18
 
+// longPoll, in milliseconds, is longer than a test waits for an answer: only a wake-up ends it.
+const longPoll = 120_000
+
 // filled makes a topic whose partition 0 holds n batches of one record each, the same in every topic.
 func filled(t *testing.T, address string, n int) topic {
 	t.Helper()
@@ -141,17 +144,13 @@ func TestALongPollEndsWhenRecordsCome(t *testing.T) {
 	reader, writer := wire.Dial(t, address), wire.Dial(t, address)
 	from := filled(t, address, 1)
 	req := fetchRequest(fetchByID, from, 1)
-	req.MaxWaitMillis = 20_000
-	started := time.Now()
+	req.MaxWaitMillis = longPoll
 	waiting := reader.Send(req)
 	// Another request on another connection is served meanwhile, and ends the wait.
 	produce(writer, produceRequest(nameVersion, from, 1, wire.Values(now(), "news").Bytes()))
 	resp := reader.Receive(waiting, req).(*kmsg.FetchResponse)
 	if got := resp.Topics[0].Partitions[0]; len(got.RecordBatches) == 0 || baseOffset(got.RecordBatches) != 1 {
 		t.Errorf("answered with %d bytes, want the batch at offset 1", len(got.RecordBatches))
-	}
-	if took := time.Since(started); took > 10*time.Second {
-		t.Errorf("the wait ended after %v, as if by its timer", took)
 	}
 }
 
@@ -163,7 +162,7 @@ func TestALongPollEndsAtItsTime(t *testing.T) {
 	started := time.Now()
 	got := fetch(conn, req)
 	expectCode(t, got.ErrorCode, 0)
-	if took := time.Since(started); took < 290*time.Millisecond || took > 5*time.Second {
+	if took := time.Since(started); took < 290*time.Millisecond {
 		t.Errorf("answered after %v, want 300 ms", took)
 	}
 }
@@ -174,7 +173,7 @@ func TestALongPollWaitsForMinBytes(t *testing.T) {
 	from := createTopic(t, address, 1)
 	one := wire.Values(now(), "v").Bytes()
 	req := fetchRequest(fetchByID, from, 0)
-	req.MaxWaitMillis, req.MinBytes = 20_000, int32(3*len(one))
+	req.MaxWaitMillis, req.MinBytes = longPoll, int32(3*len(one))
 	waiting := reader.Send(req)
 	for range 3 {
 		produce(writer, produceRequest(nameVersion, from, 1, one))
@@ -190,10 +189,6 @@ func TestALongPollWithAnErrorIsAnsweredAtOnce(t *testing.T) {
 	address := broker(t)
 	conn, from := wire.Dial(t, address), filled(t, address, 1)
 	req := fetchRequest(fetchByID, from, 100)
-	req.MaxWaitMillis = 20_000
-	started := time.Now()
+	req.MaxWaitMillis = longPoll
 	expectCode(t, fetch(conn, req).ErrorCode, kerr.OffsetOutOfRange.Code)
-	if took := time.Since(started); took > 10*time.Second {
-		t.Errorf("answered after %v", took)
-	}
 }

@@ -27,7 +27,7 @@ func TestARequestOfVeryManyNamesIsAnsweredInSeconds(t *testing.T) {
 		if got := ask(); got != want.Code {
 			t.Errorf("answered %v, want %v", kerr.ErrorForCode(got), want)
 		}
-		if took := time.Since(began); took > 10*time.Second {
+		if took := time.Since(began); took > 25*time.Second {
 			t.Errorf("answered after %v", took)
 		}
 	}
