@@ -17,8 +17,8 @@ type reader struct {
 	id    int32
 	epoch model.BrokerEpoch // of the broker's process; -1 when it is not known
 	cause trace.Context
-	// stranger is set for a broker that has not shaken hands as that one, stale for one of which a later process is
-	// registered: what they say of their logs is not to be believed.
+	// stranger is set for a broker that has not shaken hands as that one, stale for one of which a later process is registered,
+	// or none yet: what they say of their logs is not to be believed.
 	stranger, stale bool
 	// takesFollowers is set for consumers that read from followers too (KIP-392), rack says where such a one is.
 	takesFollowers bool
@@ -39,8 +39,8 @@ func (n *Node) readerOf(r *Request) reader {
 	}
 	id := model.BrokerID(who.id)
 	who.stranger = r.Client.Peer == nil || r.Client.Peer.NodeID != id
-	if b, ok := n.Image().Broker(id); ok && who.epoch != -1 {
-		who.stale = who.epoch < b.Epoch
+	if b, registered := n.Image().Broker(id); who.epoch != -1 {
+		who.stale = !registered || who.epoch < b.Epoch
 	}
 	return who
 }

@@ -110,6 +110,7 @@ func TestWhoIsNoReplicaIsNotGivenWhatIsNotCommitted(t *testing.T) {
 		"a replica":                                       {2, 2, registered, 3, kerr.None},
 		"one that does not tell its process":              {2, 2, -1, 3, kerr.None},
 		"an earlier process of a replica":                 {2, 2, registered - 1, 3, kerr.NotLeaderOrFollower},
+		"a replica that is not registered yet":            {3, 3, 0, 3, kerr.NotLeaderOrFollower},
 		"a broker without a replica":                      {4, 4, -1, 3, kerr.UnknownLeaderEpoch},
 		"the same without a leader epoch":                 {4, 4, -1, -1, kerr.NotLeaderOrFollower},
 		"a client that says it is a replica":              {-1, 2, -1, 3, kerr.UnknownLeaderEpoch},

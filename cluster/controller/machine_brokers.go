@@ -46,7 +46,8 @@ func (m *Machine) registerBroker(at At, r *kmsg.BrokerRegistrationRequest) outco
 		registration.InControlledShutdown = old.InControlledShutdown
 	} else {
 		switch {
-		case known && int64(old.Epoch) != r.PreviousBrokerEpoch:
+		case !known || int64(old.Epoch) != r.PreviousBrokerEpoch:
+			// Of one that was unregistered nothing tells any more how its process before ended.
 			records = append(records, m.crashed(registration.BrokerID)...)
 		case known && !old.Fenced && old.ID != m.options.NodeID:
 			// It is back before anybody missed it. Who can serve now takes over what it led.
