@@ -58,11 +58,15 @@ type Deps struct {
 // Actor drives the quorum's and the controller's machine. It begins from the files in every incarnation, so that a
 // panic never leads to half-done work being resumed.
 type Actor struct {
-	deps   Deps
-	store  *store
-	board  *Board
-	full   bool     // a write of the metadata was refused for want of room, and none has passed since
-	absent absences // nodes that nobody answers for
+	deps  Deps
+	store *store
+	board *Board
+	full  bool // a write of the metadata was refused for want of room, and none has passed since
+	// elsewhere are voters that say that they are reached otherwise than is recorded.
+	elsewhere map[quorum.VoterKey][]batch.VoterEndpoint
+	absent    absences // nodes that nobody answers for
+	// retired tells that the leader has said that this node has no vote, which its own log does not say yet.
+	retired bool
 	*term
 }
 
@@ -100,7 +104,7 @@ type term struct {
 func New(d Deps, b *Board) *Actor {
 	m := d.Config.Metadata
 	return &Actor{
-		deps: d, board: b,
+		deps: d, board: b, elsewhere: map[quorum.VoterKey][]batch.VoterEndpoint{},
 		store: &store{env: d.Dir.Env, path: filepath.Join(d.Dir.Path, metadataTopic.String()), now: d.Clock.Now, committed: d.Committed, cfg: partitionlog.Config{
 			SegmentBytes: int64(m.SegmentBytes), SegmentMs: m.SegmentAge.Milliseconds(), IndexBytes: 10 << 20,
 			IndexIntervalBytes: 4096, RetentionMs: -1, RetentionBytes: -1,
@@ -157,6 +161,8 @@ func (a *Actor) Receive(ctx *kit.Context, m kit.Message) {
 		a.linkUp(ctx, m)
 	case *peer.Down:
 		a.linkDown(ctx, m)
+	case *Moved:
+		a.moved(ctx, m)
 	case *standDue:
 		a.stand(ctx, m)
 	case *HandOver:
@@ -210,6 +216,7 @@ func (a *Actor) tick(ctx *kit.Context) {
 	a.remind()
 	a.wakeFetches(ctx)
 	a.considerJoining(ctx)
+	a.considerMoving(ctx)
 	a.considerCheckpoint(ctx)
 }
 

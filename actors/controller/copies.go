@@ -142,23 +142,42 @@ func millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// describedNodes tells where the voters are reached, as far as they have registered as controllers (KIP-919).
+// describedNodes tells where voters and observers are reached: as they have registered as controllers (KIP-919), or as the voters
+// are recorded. Observers that are no controllers have no listeners that would matter here.
 func (a *Actor) describedNodes() []kmsg.DescribeQuorumResponseNode {
 	var nodes []kmsg.DescribeQuorumResponseNode
-	for _, v := range a.raft.Voters() {
+	add := func(id model.BrokerID, recorded []batch.VoterEndpoint) {
+		if slices.ContainsFunc(nodes, func(n kmsg.DescribeQuorumResponseNode) bool { return n.NodeID == int32(id) }) {
+			return
+		}
 		out := kmsg.NewDescribeQuorumResponseNode()
-		out.NodeID = int32(v.ID)
+		out.NodeID = int32(id)
+		name := func(listener, host string, port uint16) {
+			l := kmsg.NewDescribeQuorumResponseNodeListener()
+			l.Name, l.Host, l.Port = listener, host, port
+			out.Listeners = append(out.Listeners, l)
+		}
 		for reg := range a.applied.Controllers() {
-			if reg.ControllerID != v.ID {
-				continue
+			if reg.ControllerID == id {
+				for _, e := range reg.Endpoints {
+					name(e.Name, e.Host, e.Port)
+				}
 			}
-			for _, e := range reg.Endpoints {
-				l := kmsg.NewDescribeQuorumResponseNodeListener()
-				l.Name, l.Host, l.Port = e.Name, e.Host, e.Port
-				out.Listeners = append(out.Listeners, l)
+		}
+		if len(out.Listeners) == 0 {
+			for _, e := range recorded {
+				name(e.Name, e.Host, e.Port)
 			}
 		}
 		nodes = append(nodes, out)
+	}
+	for _, v := range a.raft.Voters() {
+		add(v.ID, v.Endpoints)
+	}
+	for _, r := range a.copies.list {
+		if r.observes && !a.isVoter(r.key) {
+			add(r.key.ID, nil)
+		}
 	}
 	return nodes
 }

@@ -85,6 +85,10 @@ func (a *Actor) fetch(ctx *kit.Context, m *Fetch) {
 	a.noteFetch(ctx, m, p, from, high)
 	last := model.LeaderEpoch(p.LastFetchedEpoch)
 	epoch, end := view.EpochEnd(last)
+	if last == a.leading().Epoch {
+		// Followers may have written, and together committed, what this leader is still writing: that is its own all the same.
+		epoch, end = last, a.raft.End()
+	}
 	switch {
 	case last < 0 || from < view.LogStart:
 		a.sendElsewhere(m)

@@ -62,7 +62,11 @@ func (a *Actor) voters() []batch.Voter {
 
 // addressOf is where a voter's controller listens: as it is recorded, or, with kraft.version 0, configured.
 func (a *Actor) addressOf(v batch.Voter) peer.Address {
-	for _, e := range v.Endpoints {
+	endpoints := v.Endpoints
+	if told, ok := a.elsewhere[quorum.VoterKey{ID: v.ID, Directory: v.DirectoryID}]; ok {
+		endpoints = told
+	}
+	for _, e := range endpoints {
 		if e.Name == a.deps.Config.Quorum.Listener {
 			return peer.Address{Host: e.Host, Port: e.Port}
 		}
@@ -77,7 +81,18 @@ func (a *Actor) addressOf(v batch.Voter) peer.Address {
 
 // receive takes another voter's messages. What cannot be read is logged and dropped: raft sends again what matters.
 func (a *Actor) receive(ctx *kit.Context, m *Raft) {
-	if a.raft == nil {
+	switch {
+	case len(m.Messages) == 0:
+		a.retire(ctx, m.From)
+		return
+	case a.raft == nil && a.retired: // whoever leads counts on this node's vote all the same
+		a.retired = false
+		a.startOver(ctx, 0)
+		return
+	case a.raft == nil:
+		return
+	case a.machine.Leading() && a.revision == nil && a.kraftVersion > 0 && !a.isVoter(m.From):
+		a.dismiss(ctx, m.From)
 		return
 	}
 	a.copies.heard(m.From, ctx.Now())
@@ -86,6 +101,27 @@ func (a *Actor) receive(ctx *kit.Context, m *Raft) {
 			a.deps.Log.Warn("a message of the quorum is not understood", "from", m.From.String(), "err", err)
 		}
 	}
+}
+
+// dismiss tells a node that asks for votes, or answers, that it has none any more: it was away when that was committed, and
+// nobody sends it the log since. A request without a message says so.
+func (a *Actor) dismiss(ctx *kit.Context, to quorum.VoterKey) {
+	self := a.raft.Self()
+	a.deps.Peers.SendCaused(ctx.Cause(), to.ID, &peer.Call{
+		Link: peer.Controller, Done: func(kmsg.Response, error) {},
+		Body: &private.RaftRequest{FromID: self.ID, FromDirectory: self.Directory, ToID: to.ID, ToDirectory: to.Directory},
+	})
+}
+
+// retire has this node follow the log as one without a vote, which can do no harm if the word was an old one. A leader knows
+// better, and whom this node's log does not know as a voter has nothing to say.
+func (a *Actor) retire(ctx *kit.Context, by quorum.VoterKey) {
+	if a.raft == nil || a.raft.Leadership().Self || a.raft.Leadership().Leader != quorum.NoVoter || !a.isVoter(by) {
+		return
+	}
+	a.deps.Log.Info("this node has no vote any more, says the leader of the quorum", "leader", by.String())
+	a.retired = true
+	a.startOver(ctx, 0)
 }
 
 // send passes on what has gathered, all that goes to one voter in one call.

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -65,6 +66,7 @@ const observeWait, observeRest = 500 * time.Millisecond, 50 * time.Millisecond
 // observe begins to follow the log.
 func (a *Actor) observe(ctx *kit.Context, m *loaded) {
 	a.observer = &observer{reader: m.reader, pending: m.entries, leader: model.NoBroker, epoch: model.NoLeaderEpoch, bare: m.bare, ends: max(a.applied.Epoch, 0)}
+	a.retired = a.retired && slices.ContainsFunc(m.reader.Voters(), a.isSelf)
 	if n := len(m.entries); n > 0 {
 		a.observer.ends = m.entries[n-1].Epoch
 	}

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"slices"
 	"time"
 
 	"troupe/actors/kit"
@@ -108,11 +109,12 @@ func (a *Actor) apply(ctx *kit.Context, entries []quorum.Entry) {
 			a.growth.Add(recordBytes, ctx.Now())
 		default:
 			a.editor.Skip(e.Offset, e.Epoch)
-			switch e.Control.(type) {
+			switch c := e.Control.(type) {
 			case batch.LeaderChange:
 				led = e.Epoch
 			case batch.Voters:
 				revised = true
+				a.retired = a.retired && slices.ContainsFunc(c.Voters, a.isSelf)
 			}
 		}
 	}
@@ -139,10 +141,11 @@ func (a *Actor) apply(ctx *kit.Context, entries []quorum.Entry) {
 // revise goes by a new set of voters. A node that votes by it and did not before, or the other way round, begins anew from
 // its files: with raft, or without.
 func (a *Actor) revise(ctx *kit.Context) bool {
+	clear(a.elsewhere)
 	votes := a.raft != nil && a.raft.Votes()
 	if a.observer != nil {
 		for _, v := range a.observer.reader.Voters() {
-			votes = votes || v.ID == a.deps.Config.NodeID && v.DirectoryID == a.deps.Dir.ID
+			votes = votes || a.isSelf(v) && !a.retired
 		}
 	}
 	if votes != (a.raft != nil) {
@@ -157,6 +160,11 @@ func (a *Actor) revise(ctx *kit.Context) bool {
 		a.campaign()
 	}
 	return true
+}
+
+// isSelf tells whether a voter is this node with this disk.
+func (a *Actor) isSelf(v batch.Voter) bool {
+	return v.ID == a.deps.Config.NodeID && v.DirectoryID == a.deps.Dir.ID
 }
 
 // publish has this broker apply an image, and then gives the replies that it is the reason of.

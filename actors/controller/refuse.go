@@ -12,6 +12,11 @@ func refuse(body kmsg.Request, code kerr.Code) kmsg.Response {
 	switch body.(type) {
 	case *kmsg.AddRaftVoterRequest, *kmsg.RemoveRaftVoterRequest:
 		return votersReply(body, code)
+	case *kmsg.UpdateRaftVoterRequest:
+		if code == kerr.NotController { // between voters it is a matter of the log's leader
+			code = kerr.NotLeaderOrFollower
+		}
+		return votersReply(body, code)
 	}
 	req, ok := body.(*kmsg.DescribeQuorumRequest)
 	if !ok {

@@ -72,6 +72,8 @@ func (a *Actor) own(ctx *kit.Context, r *Request) bool {
 		a.addVoter(ctx, r, body)
 	case *kmsg.RemoveRaftVoterRequest:
 		a.removeVoter(r, body)
+	case *kmsg.UpdateRaftVoterRequest:
+		a.updateVoter(r, body)
 	default:
 		return false
 	}

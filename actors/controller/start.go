@@ -46,11 +46,11 @@ func (a *Actor) Start(ctx *kit.Context) {
 		Self: a.self(), ElectionTicks: electionTicks, HeartbeatTicks: 1,
 		Log: func(text string) { a.deps.Log.Debug("raft", "text", text) },
 	}
-	first, observe := a.firstCheckpoint(), a.observes()
+	first, observe, retired := a.firstCheckpoint(), a.observes(), a.retired
 	ctx.Send(a.deps.Dir.Lane(disk.Metadata), &disk.Task{
 		Name: "load metadata",
 		Do: func() (err error) {
-			res.found, err = a.store.load(o, first, a.deps.ClusterID, observe)
+			res.found, err = a.store.load(o, first, a.deps.ClusterID, observe, retired)
 			return err
 		},
 		Done: func(err error) {

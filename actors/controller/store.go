@@ -49,8 +49,8 @@ type loaded struct {
 }
 
 // load brings back the log and raft's state. A directory that does not exist is a new node's. observe tells that the node
-// does not vote unless a log of kraft.version 1 names it with its directory.
-func (s *store) load(o quorum.Options, first quorum.Checkpoint, clusterID string, observe bool) (*loaded, error) {
+// does not vote unless a log of kraft.version 1 names it with its directory; retired, that it does not whatever the log says.
+func (s *store) load(o quorum.Options, first quorum.Checkpoint, clusterID string, observe, retired bool) (*loaded, error) {
 	if _, err := s.env.FS.Stat(s.path); errors.Is(err, fs.ErrNotExist) {
 		if s.committed > 0 {
 			return nil, fmt.Errorf("metadata log %s is gone: it had come to offset %d", s.path, s.committed)
@@ -95,7 +95,7 @@ func (s *store) load(o quorum.Options, first quorum.Checkpoint, clusterID string
 	if err := s.each(log.View(), from.End, r.Add); err != nil {
 		return nil, err
 	}
-	if observe && (from.KRaftVersion == 0 || !r.Votes()) || !observe && !r.Votes() {
+	if retired || observe && (from.KRaftVersion == 0 || !r.Votes()) || !observe && !r.Votes() {
 		found := &loaded{log: log, image: img, kraftVersion: from.KRaftVersion}
 		found.bare = log.LogEnd() == 0 && len(from.Voters) == 0
 		found.reader, found.entries, err = r.Observe()

@@ -115,6 +115,8 @@ func votersReply(body kmsg.Request, err error) kmsg.Response {
 		resp.ErrorCode, resp.ErrorMessage = int16(code), message
 	case *kmsg.RemoveRaftVoterResponse:
 		resp.ErrorCode, resp.ErrorMessage = int16(code), message
+	case *kmsg.UpdateRaftVoterResponse:
+		resp.ErrorCode = int16(code)
 	}
 	return resp
 }

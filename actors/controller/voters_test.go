@@ -72,3 +72,52 @@ func TestANodeThatEndsWhileTheFilesAreReadIsNotForgotten(t *testing.T) {
 		t.Errorf("%v are taken for gone", a.absent.ids)
 	}
 }
+
+// Nobody sends the log to a node that has no vote, so one that was away when it lost it would ask for votes for ever.
+func TestAVoterThatWasCutOffWhenItWasRemovedLearnsOfIt(t *testing.T) {
+	for seed := range uint64(6) {
+		w := newDynamicWorld(t, seed, 3)
+		lead, away := w.leaderAndAnother()
+		w.isolate(away)
+		w.run(time.Second)
+		answer := lead.remove(away)
+		w.until("the removal is answered", 3*time.Second, func() bool { return len(answer) > 0 })
+		clear(w.cut)
+		w.until("it follows without a vote, and gets another", 10*time.Second, func() bool { return w.allVote(away) })
+		w.same()
+	}
+}
+
+// Two followers may have committed what the leader is still writing. One that lost its vote by that follows the leader, whose
+// own log is the shorter one then.
+func TestAVoterThatIsRemovedByASlowLeaderKeepsWhatItAcknowledged(t *testing.T) {
+	for seed := range uint64(6) {
+		w := newDynamicWorld(t, seed, 3)
+		lead, gone := w.leaderAndAnother()
+		lead.slow = 80 * time.Millisecond
+		answer := lead.remove(gone)
+		w.until("the removal is answered", 3*time.Second, func() bool { return len(answer) > 0 })
+		lead.slow = 0
+		w.until("it gets another vote", 10*time.Second, func() bool { return w.allVote(gone) })
+		w.same()
+	}
+}
+
+// leaderAndAnother registers all nodes with the leader.
+func (w *world) leaderAndAnother() (lead, other *node) {
+	w.t.Helper()
+	lead = w.elected(2 * time.Second)
+	for _, n := range w.nodes {
+		w.register(n)
+		if n != lead {
+			other = n
+		}
+	}
+	return lead, other
+}
+
+// allVote tells that the leader counts every node among the voters, and that one of them knows.
+func (w *world) allVote(n *node) bool {
+	lead := w.leader()
+	return lead != nil && lead.board.Status().Voters == len(w.nodes) && n.board.Status().Votes
+}

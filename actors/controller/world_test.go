@@ -53,6 +53,7 @@ type node struct {
 	fs     *vfs.CrashFS
 	order  *kit.Deterministic // nil while the process does not run
 	paused bool
+	slow   time.Duration // of each turn of a lane
 	system *kit.System
 	source *metadata.Source
 	board  *Board
@@ -151,6 +152,13 @@ func (anything) TopicValue(_ *image.Image, _, key string) string {
 func (n *node) start() {
 	n.w.t.Helper()
 	n.order = kit.NewDeterministic(n.w.random.Uint64())
+	n.order.Lanes(func(run func()) {
+		if n.slow == 0 {
+			run()
+			return
+		}
+		n.w.clock.AfterFunc(n.slow, run)
+	})
 	n.system = kit.NewSystem(kit.Options{Clock: n.w.clock, Dispatcher: n.order, OnGiveUp: func(g kit.GaveUp) { n.w.t.Errorf("%v", g.Err) }})
 	silent := slog.New(slog.DiscardHandler)
 	cfg := &configs.Broker{NodeID: n.id}
