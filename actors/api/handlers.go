@@ -48,6 +48,7 @@ var handlers = []*Handler{
 	listConfigResources,
 	describeTopicPartitions,
 	addRaftVoter,
+	updateRaftVoter,
 	removeRaftVoter,
 	hello,
 	raft,

@@ -213,6 +213,33 @@ func TestAVoterIsAddedAndRemovedAndTheLogSaysSo(t *testing.T) {
 	}
 }
 
+func TestAVoterThatIsReachedElsewhereIsOneVoterStill(t *testing.T) {
+	w := newNetwork(t, t.Fatalf, 3)
+	w.run(30)
+	k, _ := w.leader()
+	moved := slices.Clone(w.nodes[k].machine.Voters())
+	moved[1].Endpoints = []batch.VoterEndpoint{{Name: "CONTROLLER", Host: "elsewhere", Port: 9193}}
+	if err := w.nodes[k].machine.ProposeVoters(moved); err != nil {
+		t.Fatal(err)
+	}
+	w.gather(k)
+	w.run(3)
+	told := func(when string) {
+		t.Helper()
+		for _, each := range w.keys {
+			if got := w.nodes[each].machine.Voters(); len(got) != 3 || !slices.Equal(got[1].Endpoints, moved[1].Endpoints) {
+				t.Errorf("%s %v has the voters %+v", when, each, got)
+			}
+		}
+	}
+	told("when it is committed")
+	for _, each := range w.keys {
+		w.restart(each)
+	}
+	w.run(30)
+	told("after a restart")
+}
+
 // toggled gives a set of voters without one, or with one that was not in it.
 func toggled(set []batch.Voter, v batch.Voter) []batch.Voter {
 	same := func(o batch.Voter) bool { return o.DirectoryID == v.DirectoryID }

@@ -149,7 +149,7 @@ func (m *Machine) Propose(records []record.Record, level record.MetadataVersion)
 	return base, nil
 }
 
-// ProposeVoters changes the set of voters by one voter, or the endpoints of one.
+// ProposeVoters changes the set of voters by one voter, or what is recorded of one.
 // Errors: ErrNotLeader, or that more than one differs or that a change is under way.
 func (m *Machine) ProposeVoters(next []batch.Voter) error {
 	change := votersChange(m.voters, next)

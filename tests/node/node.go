@@ -66,6 +66,9 @@ func New(t testing.TB, o Options) *Node {
 	return n
 }
 
+// Set has the broker start with more settings from the next time on, over those that it had.
+func (n *Node) Set(settings ...string) { n.options.Set = append(n.options.Set, settings...) }
+
 // Restart starts the broker again on the directory and the ports it had. It must not be running.
 func (n *Node) Restart() {
 	n.t.Helper()
