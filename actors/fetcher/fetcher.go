@@ -8,6 +8,7 @@ import (
 	"troupe/actors/kit"
 	"troupe/actors/peer"
 	"troupe/actors/replica"
+	"troupe/actors/trace"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
 )
@@ -117,13 +118,13 @@ func (f *fetcher) arm(ctx *kit.Context, now time.Time) {
 func (f *fetcher) fetch(ctx *kit.Context, req *kmsg.FetchRequest, now time.Time) {
 	req.ReplicaState.ID, req.ReplicaState.Epoch = int32(f.deps.Self), int64(f.deps.Epoch())
 	self, age := ctx.Self(), ctx.Incarnation()
-	call := &peer.Call{Link: peer.Broker, Body: req, Deadline: now.Add(f.deps.Limits.Timeout)}
+	call := &peer.Call{Link: peer.Broker, Body: req, Deadline: now.Add(f.deps.Limits.Timeout), Turn: ctx.Turn()}
 	call.Done = func(resp kmsg.Response, err error) {
 		a := &answer{incarnation: age, call: call, err: err}
 		if err == nil {
 			a.resp = resp.(*kmsg.FetchResponse)
 		}
-		self.Send(a)
+		call.Turn.Send(self, trace.Context{}, a)
 	}
 	f.deps.Peers.SendCaused(ctx.Cause(), f.leader, call)
 }
@@ -148,7 +149,7 @@ func (f *fetcher) answered(ctx *kit.Context, m *answer) {
 				f.deps.Counts.MovedIn.Add(n)
 			}
 		}
-		d.Handle.SendCaused(d.cause, d.Fetched)
+		d.Handle.SendOn(ctx.Turn(), d.cause, d.Fetched)
 	}
 	for _, p := range out.beyond {
 		f.ask(ctx, p, latest)

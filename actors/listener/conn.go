@@ -12,6 +12,7 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/kit"
 	"troupe/codec/frame"
+	"troupe/internal/socket"
 )
 
 // inFlightMax bounds the requests of a connection that are worked on at once.
@@ -65,7 +66,7 @@ func newConn(d *Deps, nc net.Conn, client *api.Client) *conn {
 	}
 	c.answered = sync.NewCond(&c.mu)
 	c.turn.Lender = c
-	c.writer = writer{conn: c, now: newNowWriter(nc)}
+	c.writer = writer{conn: c, now: socket.NewWriter(nc)}
 	c.touch()
 	return c
 }

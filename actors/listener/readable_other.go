@@ -11,10 +11,3 @@ type readable struct{ conn net.Conn }
 func newSource(c net.Conn) (source, error) { return &readable{c}, nil }
 
 func (r *readable) ReadInto(b buffers) (int, error) { return r.conn.Read(b.room()) }
-
-// nowWriter is not to be had here: the writer goroutine writes everything.
-type nowWriter struct{}
-
-func newNowWriter(net.Conn) *nowWriter { return nil }
-
-func (*nowWriter) write([]byte) (int, error) { return 0, nil }

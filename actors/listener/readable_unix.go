@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"syscall"
+
+	"troupe/internal/socket"
 )
 
 // readable waits for bytes without holding a buffer: those of ten thousand idle connections would be gigabytes.
@@ -48,7 +50,7 @@ func (r *readable) ReadInto(b buffers) (int, error) {
 // tryRead is called by the runtime at once, and again whenever the socket has become readable.
 func (r *readable) tryRead(fd uintptr) bool {
 	for {
-		if r.n, r.err = readNow(fd, r.into.room()); r.err != syscall.EINTR {
+		if r.n, r.err = socket.ReadNow(fd, r.into.room()); r.err != syscall.EINTR {
 			break
 		}
 	}

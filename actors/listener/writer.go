@@ -7,6 +7,7 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/kit"
 	"troupe/codec/frame"
+	"troupe/internal/socket"
 )
 
 // flushAt is how much encoded reply is gathered before it is written.
@@ -83,7 +84,7 @@ type writer struct {
 	held    *api.Payload
 	over    bool // abandoned
 
-	now   *nowWriter // nil where no socket can be written to without waiting
+	now   *socket.Writer // nil where no socket can be written to without waiting
 	out   *[]byte
 	sent  []*pending // encoded in out, not written yet
 	alarm alarm
@@ -349,7 +350,7 @@ func (w *writer) push() verdict {
 		w.turn.Leave() // actors do not wait for the peer
 		n, err = c.net.Write(*w.out)
 	case w.now != nil:
-		n, err = w.now.write(*w.out)
+		n, err = w.now.Write(*w.out)
 	}
 	if err != nil {
 		c.fail(err)

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/actors/kit"
 )
 
 // Call is a request to another node. It is a message to the node's actor, by Directory.Send.
@@ -17,6 +19,9 @@ type Call struct {
 	// Done is called once, on an actor's goroutine, with a reply or an error: it hands it on and does not block. Byte
 	// slices of the reply, such as record batches, lie in its frame, which is the reply's alone.
 	Done func(kmsg.Response, error)
+	// Turn is the caller's when the call is sent, and that of the node's actor in Done; nil lends nothing. It is good for
+	// these moments alone.
+	Turn *kit.Turn
 
 	ended atomic.Bool
 	// frame is that of the reply, for the transport that takes it back.
@@ -43,5 +48,6 @@ func (c *Call) Fail(err error) { c.end(nil, err) }
 func (c *Call) end(resp kmsg.Response, err error) {
 	if c.ended.CompareAndSwap(false, true) {
 		c.Done(resp, err)
+		c.Turn = nil
 	}
 }

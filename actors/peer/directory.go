@@ -29,7 +29,9 @@ func (d *Directory) Send(id model.BrokerID, c *Call) { d.SendCaused(trace.Contex
 // SendCaused is Send within a trace, which goes on at the other node if the request's version is flexible.
 func (d *Directory) SendCaused(cause trace.Context, id model.BrokerID, c *Call) {
 	if e, ok := d.entries()[id]; ok {
-		e.ref.SendCaused(cause, c)
+		t := c.Turn
+		c.Turn = nil
+		t.Send(e.ref, cause, c)
 		return
 	}
 	c.Fail(ErrUnknown)

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/actors/kit"
+	"troupe/actors/trace"
 	"troupe/codec/kerr"
 	"troupe/codec/private"
 	"troupe/internal/model"
@@ -68,7 +69,9 @@ type ear struct {
 func (e *ear) Opened() { e.self.Send(&opened{e}) }
 
 // Received is part of Events.
-func (e *ear) Received(frame []byte) { e.self.Send(&received{e, frame}) }
+func (e *ear) Received(t *kit.Turn, frame []byte) {
+	t.Send(e.self, trace.Context{}, &received{e, frame})
+}
 
 // Closed is part of Events.
 func (e *ear) Closed(err error) { e.self.Send(&closed{e, err}) }

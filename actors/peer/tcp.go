@@ -12,7 +12,9 @@ import (
 	"sync"
 	"syscall"
 
+	"troupe/actors/kit"
 	"troupe/codec/frame"
+	"troupe/internal/socket"
 )
 
 // TCP is the Transport between processes.
@@ -43,27 +45,41 @@ func (t *TCP) Dial(to Address, e Events) Conn {
 	return c
 }
 
-// tcpConn is a connection with a goroutine that dials and reads, and one that writes.
+// tcpConn is a connection with a goroutine that dials and reads, and one that writes what the socket does not take at once.
 type tcpConn struct {
 	transport *TCP
 	cancel    context.CancelFunc
 	written   chan struct{} // closed when the writer has ended
+	// turn is the reader's: whom a frame wakes is run by it (docs/adr/0018), but for lanes. A directory that is slow must not
+	// hold up what is for others.
+	turn kit.Turn
 
 	mu     sync.Mutex
 	more   *sync.Cond
-	net    net.Conn // nil until it is open
+	net    net.Conn       // nil until it is open
+	now    *socket.Writer // nil until then, and where a socket would make the caller wait
 	queue  net.Buffers
+	busy   bool // the writer goroutine has taken a queue that is not written yet
 	closed bool
 }
 
-// Write is part of Conn.
+// Write is part of Conn. An error is left to the writer, who meets it too.
 func (c *tcpConn) Write(b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.closed {
-		c.queue = append(c.queue, b)
-		c.more.Signal()
+	if c.closed {
+		return
 	}
+	if c.now != nil && !c.busy && len(c.queue) == 0 {
+		if n, err := c.now.Write(b); err == nil {
+			b = b[n:]
+		}
+		if len(b) == 0 {
+			return
+		}
+	}
+	c.queue = append(c.queue, b)
+	c.more.Signal()
 }
 
 // Close is part of Conn.
@@ -116,14 +132,15 @@ func (c *tcpConn) adopt(nc net.Conn) bool {
 	if c.closed {
 		return false
 	}
-	c.net = nc
+	c.net, c.now = nc, socket.NewWriter(nc)
 	return true
 }
 
 // read cuts frames. Each is read into memory of its own and of its own size, where it stays: what a reply brings is not
 // copied again.
 func (c *tcpConn) read(nc net.Conn, e Events) error {
-	in := bufio.NewReaderSize(nc, readBuffer)
+	defer c.turn.Leave()
+	in := bufio.NewReaderSize(attentive{&c.turn, socket.NewReader(nc)}, readBuffer)
 	var size [frame.SizeLen]byte
 	for limit := firstMax; ; limit = c.transport.FrameMax {
 		if _, err := io.ReadFull(in, size[:]); err != nil {
@@ -137,8 +154,20 @@ func (c *tcpConn) read(nc net.Conn, e Events) error {
 		if _, err := io.ReadFull(in, b); err != nil {
 			return err
 		}
-		e.Received(b)
+		e.Received(&c.turn, b)
 	}
+}
+
+// attentive sees to what has been read before it may wait for more.
+type attentive struct {
+	turn *kit.Turn
+	from io.Reader
+}
+
+// Read is part of io.Reader.
+func (a attentive) Read(b []byte) (int, error) {
+	a.turn.Finish()
+	return a.from.Read(b)
 }
 
 // write is the writer goroutine: what has gathered meanwhile goes out by one vectored write.
@@ -161,11 +190,12 @@ func (c *tcpConn) write(nc net.Conn) {
 func (c *tcpConn) next() net.Buffers {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.busy = false
 	for len(c.queue) == 0 && !c.closed {
 		c.more.Wait()
 	}
 	out := c.queue
-	c.queue = nil
+	c.queue, c.busy = nil, true
 	return out
 }
 

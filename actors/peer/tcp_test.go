@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/kit"
 	"troupe/actors/peer"
 )
 
@@ -28,9 +29,9 @@ func newJournal() *journal {
 	return &journal{make(chan string, 100), make(chan []byte, 100), make(chan error, 2)}
 }
 
-func (j *journal) Opened()           { j.events <- "opened" }
-func (j *journal) Received(b []byte) { j.frames <- b }
-func (j *journal) Closed(err error)  { j.ended <- err }
+func (j *journal) Opened()                        { j.events <- "opened" }
+func (j *journal) Received(_ *kit.Turn, b []byte) { j.frames <- b }
+func (j *journal) Closed(err error)               { j.ended <- err }
 
 func next[T any](t *testing.T, from chan T) (v T) {
 	t.Helper()
@@ -115,6 +116,27 @@ func TestFramesGoOutInOrderAndComeInWhole(t *testing.T) {
 	}
 }
 
+// A socket takes some megabytes at once here; what is left over goes out behind them, and what is written meanwhile behind that.
+func TestWhatTheSocketDoesNotTakeAtOnceKeepsItsPlace(t *testing.T) {
+	c, _, server := pair(t)
+	large := bytes.Repeat([]byte("0123456789abcdef"), 1<<16) // 1 MiB
+	const frames = 64
+	for n := range frames {
+		c.Write(sized(append([]byte{byte(n)}, large...)))
+		c.Write(sized([]byte{byte(n)}))
+	}
+	for n := range 2 * frames {
+		var size [4]byte
+		if _, err := io.ReadFull(server, size[:]); err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, binary.BigEndian.Uint32(size[:]))
+		if _, err := io.ReadFull(server, b); err != nil || b[0] != byte(n/2) || n%2 == 0 && !bytes.Equal(b[1:], large) || n%2 == 1 && len(b) != 1 {
+			t.Fatalf("frame %d has %d bytes and begins with %d, %v", n, len(b), b[0], err)
+		}
+	}
+}
+
 func TestAConnectionEndsOnceWhoeverEndsIt(t *testing.T) {
 	for title, end := range map[string]func(c peer.Conn, server *net.TCPConn){
 		"the other end closes": func(_ peer.Conn, s *net.TCPConn) { s.Close() },
@@ -182,7 +204,7 @@ func TestWritingToAPeerThatReadsNothingHoldsNobodyUp(t *testing.T) {
 // panicking fails on what it hears.
 type panicking struct{ *journal }
 
-func (p *panicking) Received([]byte) { panic("boom") }
+func (p *panicking) Received(*kit.Turn, []byte) { panic("boom") }
 
 func TestAPanicEndsTheConnectionAndNotTheProcess(t *testing.T) {
 	l, at := listen(t)

@@ -1,6 +1,10 @@
 package peer
 
-import "errors"
+import (
+	"errors"
+
+	"troupe/actors/kit"
+)
 
 // Transport makes connections that carry frames: TCP, or what a test puts in its place.
 type Transport interface {
@@ -22,8 +26,9 @@ type Conn interface {
 type Events interface {
 	// Opened comes first, unless the dial fails.
 	Opened()
-	// Received gives a frame without its size. It is the receiver's from then on.
-	Received(frame []byte)
+	// Received gives a frame without its size. It is the receiver's from then on. The turn, which may be nil, is that of the
+	// goroutine that has read it.
+	Received(t *kit.Turn, frame []byte)
 	// Closed comes last, once, also after Conn.Close. The error is ErrRefused when the dial was refused.
 	Closed(err error)
 }

@@ -117,6 +117,7 @@ func (w *wire) replied(ctx *kit.Context, b []byte) error {
 		return err
 	}
 	f.call.frame, f.call.to = b, w.recycler
+	f.call.Turn = ctx.Turn()
 	f.call.end(resp, nil)
 	w.advance(ctx)
 	return nil

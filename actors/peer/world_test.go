@@ -151,7 +151,7 @@ func (c *conn) end(err error) {
 }
 
 func (c *conn) receive(b []byte) {
-	c.events.Received(b)
+	c.events.Received(nil, b)
 	c.w.settle()
 }
 

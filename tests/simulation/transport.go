@@ -17,7 +17,7 @@ type transport struct{ p *process }
 func (t transport) Dial(to peer.Address, e peer.Events) peer.Conn {
 	w := t.p.host.world
 	id, err := strconv.Atoi(strings.TrimPrefix(to.Host, "node"))
-	c := &outward{end: &end{in: t.p.run, received: e.Received, ended: e.Closed}}
+	c := &outward{end: &end{in: t.p.run, received: func(frame []byte) { e.Received(nil, frame) }, ended: e.Closed}}
 	if err != nil || w.host(id) == nil {
 		w.fail("node %d dials %s:%d, which there is not", t.p.host.id, to.Host, to.Port)
 		return c
