@@ -30,6 +30,7 @@ var scenarios = []struct {
 	{"compaction", compaction},
 	{"restart", restart},
 	{"tracing", tracing},
+	{"partitions", partitionsReplicated},
 }
 
 // size is how long and how much a run measures.
@@ -46,16 +47,17 @@ type size struct {
 	groups   int           // of three members, and with 100 committed offsets each
 	commits  int           // of one group
 	keyed    int           // bytes to compact
+	many     int           // topics of 1,000 partitions, on three brokers
 }
 
 var (
 	whole = size{
 		load: 10 * time.Second, rounds: 3, latency: 5, idle: 30 * time.Second, restart: 20, topics: 50, idlers: 10_000, sessions: 100,
-		members: 1000, groups: 10_000, commits: 10_000_000, keyed: 1 << 30,
+		members: 1000, groups: 10_000, commits: 10_000_000, keyed: 1 << 30, many: 10,
 	}
 	brief = size{
 		load: 3 * time.Second, rounds: 1, latency: 1, idle: 10 * time.Second, restart: 2, topics: 5, idlers: 2_000, sessions: 20,
-		members: 200, groups: 2_000, commits: 500_000, keyed: 256 << 20,
+		members: 200, groups: 2_000, commits: 500_000, keyed: 256 << 20, many: 1,
 	}
 )
 
