@@ -40,6 +40,8 @@ func (a *actor) Receive(ctx *kit.Context, m kit.Message) {
 	switch m := m.(type) {
 	case *Joined:
 		a.follow(ctx, a.machine.join(now, m.Record))
+	case *Doubted:
+		a.follow(ctx, a.machine.doubt(now, m.ID))
 	case *Failed:
 		a.follow(ctx, a.machine.fail(now, m.ID))
 	case *Farewell:
@@ -107,7 +109,7 @@ func (a *actor) say(now time.Time, l line) {
 	case left:
 		text = "node leaves"
 	case suspected:
-		level, text = slog.LevelWarn, "node answers nobody, its links are asked"
+		level, text = slog.LevelWarn, "node answers nobody"
 	case forgotten:
 		text, attrs = "node is forgotten", append(attrs, "silent", now.Sub(m.Since).Round(time.Second))
 	}

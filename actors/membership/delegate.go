@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/hashicorp/memberlist"
 
@@ -20,6 +22,13 @@ type delegate struct {
 
 // refuse tells of something that changed nothing.
 func (d *delegate) refuse(reason string) { d.to.Send(&Refused{Reason: reason}) }
+
+// doubt passes on that a probe of this node was not answered.
+func (d *delegate) doubt(name string) {
+	if id, err := strconv.ParseInt(strings.TrimSuffix(name, "@"+d.self.ClusterID), 10, 32); err == nil {
+		d.to.Send(&Doubted{ID: model.BrokerID(id)})
+	}
+}
 
 // NodeMeta is what this node tells of itself (memberlist.Delegate).
 func (d *delegate) NodeMeta(int) []byte { return d.meta }

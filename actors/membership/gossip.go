@@ -2,6 +2,7 @@ package membership
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -18,14 +19,15 @@ import (
 	"troupe/configs"
 )
 
-// The pace of gossip. A node asks another one each probeEvery; one that answers neither within answerWithin nor by way of
-// others or TCP by the end of that time is suspected, and failed another probeEvery later (memberlist's suspicion of 1 for
-// up to ten nodes). With three nodes that is 200 to 400 ms after its end (docs/adr/0020).
+// The pace of gossip. A node asks another one each probeEvery. One that answers neither within answerWithin, nor by way of
+// others or by TCP until that time is over, is doubted, which is when its links are asked; and it is suspected another
+// probeEvery later (memberlist's suspicion of 1 among up to ten nodes). With three nodes a doubt comes 200 to 600 ms after a
+// node's end, on average after 330 ms (docs/adr/0020).
 const (
-	probeEvery   = 100 * time.Millisecond
-	answerWithin = 40 * time.Millisecond
+	probeEvery   = 200 * time.Millisecond
+	answerWithin = 80 * time.Millisecond
 	// gossipEvery is how often news is passed on that no probe carries.
-	gossipEvery = 100 * time.Millisecond
+	gossipEvery = 200 * time.Millisecond
 	// syncEvery is how often two nodes compare all that they know.
 	syncEvery = 30 * time.Second
 	// streamWithin bounds that, and the search for a seed.
@@ -67,12 +69,12 @@ func Open(o Options) (*Gossip, error) {
 		return nil, fmt.Errorf("gossip (cluster.gossip.address): %w", err)
 	}
 	d := &delegate{self: o.Self, meta: meta, to: o.To}
-	c, err := config(o.Config, o.Self.name(), &lines{log: o.Log, refused: d.refuse})
+	c, err := config(o.Config, o.Self.name(), &lines{log: o.Log, refused: d.refuse, doubted: d.doubt})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("gossip cannot begin at %s (cluster.gossip.address): %w", o.Config.Address, err)
 	}
 	c.Delegate, c.Events, c.Alive, c.Merge, c.Conflict = d, d, d, d, d
-	list, err := memberlist.Create(c)
+	list, err := create(c)
 	if err != nil {
 		return nil, fmt.Errorf("gossip cannot begin at %s (cluster.gossip.address): %w", o.Config.Address, err)
 	}
@@ -88,16 +90,18 @@ func Open(o Options) (*Gossip, error) {
 	return g, nil
 }
 
-// config is memberlist's, for a network without losses to speak of.
+// config is memberlist's, for a network without losses to speak of, and begins to listen.
 func config(g *configs.Gossip, name string, out io.Writer) (*memberlist.Config, error) {
 	host, err := resolve(context.Background(), g.Address.Host)
 	if err != nil {
-		return nil, fmt.Errorf("cluster.gossip.address: %w", err)
+		return nil, err
+	}
+	sockets, err := listen(netip.AddrPortFrom(host, g.Address.Port))
+	if err != nil {
+		return nil, err
 	}
 	c := memberlist.DefaultLANConfig()
-	c.Name, c.Label = name, label
-	c.BindAddr, c.BindPort = host, int(g.Address.Port)
-	c.AdvertisePort = c.BindPort
+	c.Name, c.Label, c.Transport = name, label, sockets
 	c.SecretKey = g.Key
 	c.ProbeInterval, c.ProbeTimeout = probeEvery, answerWithin
 	c.SuspicionMult, c.SuspicionMaxTimeoutMult = 1, 1
@@ -108,19 +112,28 @@ func config(g *configs.Gossip, name string, out io.Writer) (*memberlist.Config, 
 	return c, nil
 }
 
-// resolve gives the address of a host, and 0.0.0.0 for all of this machine.
-func resolve(ctx context.Context, host string) (string, error) {
-	if host == "" {
-		return "0.0.0.0", nil
+// create begins to gossip; the sockets end with it where it cannot.
+func create(c *memberlist.Config) (*memberlist.Memberlist, error) {
+	list, err := memberlist.Create(c)
+	if err != nil {
+		return nil, errors.Join(err, c.Transport.Shutdown())
 	}
-	if _, err := netip.ParseAddr(host); err == nil {
-		return host, nil
+	return list, nil
+}
+
+// resolve gives the address of a host, and an empty one for all of this machine.
+func resolve(ctx context.Context, host string) (netip.Addr, error) {
+	if host == "" {
+		return netip.IPv4Unspecified(), nil
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip, nil
 	}
 	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
-		return "", err
+		return netip.Addr{}, err
 	}
-	return found[0].Unmap().String(), nil
+	return found[0].Unmap(), nil
 }
 
 // seek joins the others by the seeds, for as long as fewer are known than there are seeds.
@@ -160,7 +173,7 @@ func resolved(ctx context.Context, seeds []string) []string {
 			continue
 		}
 		if ip, err := resolve(ctx, host); err == nil {
-			found = append(found, net.JoinHostPort(ip, port))
+			found = append(found, net.JoinHostPort(ip.String(), port))
 		}
 	}
 	return found

@@ -9,9 +9,14 @@ import (
 // those who debug; but what came from outside and was refused is told nowhere else:
 //
 //	[ERR] memberlist: Decrypt packet failed: … from=10.0.0.7:7946
+//
+// and neither is what a probe came to, before others are told:
+//
+//	[INFO] memberlist: Suspect 2@CLUSTER has failed, no acks received
 type lines struct {
 	log     *slog.Logger
 	refused func(reason string)
+	doubted func(name string)
 }
 
 // own begin the complaints about what this node could not send: they name an address, too.
@@ -23,6 +28,11 @@ func (l *lines) Write(b []byte) (int, error) {
 	level, rest, _ := strings.Cut(text, " memberlist: ")
 	if (level == "[ERR]" || level == "[WARN]") && strings.Contains(rest, "from=") && !anyPrefix(rest, own) {
 		l.refused(rest)
+	}
+	if name, ok := strings.CutPrefix(rest, "Suspect "); ok {
+		if name, ok = strings.CutSuffix(name, " has failed, no acks received"); ok {
+			l.doubted(name)
+		}
 	}
 	l.log.Debug("gossip", "text", text)
 	return len(b), nil

@@ -24,7 +24,7 @@ const (
 //
 // Invariants:
 //  1. This node itself is no member.
-//  2. A hint is given only about a member that is suspected, and at most one in hintEvery: a node whose packets are lost
+//  2. A hint is given only about a member that is doubted or suspected, and at most one in hintEvery: a node whose packets are lost
 //     again and again costs the others no more than one question a second.
 //  3. A node that has said farewell is not suspected until another process of it has joined.
 type machine struct {
@@ -111,10 +111,23 @@ func (m *machine) fail(now time.Time, id model.BrokerID) step {
 	if x.State != Suspected {
 		x.State, x.Since, s.changed = Suspected, now, true
 	}
-	if x.hinted.IsZero() || now.Sub(x.hinted) >= hintEvery {
-		x.hinted, s.hint = now, id
+	x.ask(now, &s)
+	return m.speak(now, s)
+}
+
+// doubt is the first sign, of this node's own, that another one may not be well: it is asked, and that is all.
+func (m *machine) doubt(now time.Time, id model.BrokerID) step {
+	s := m.none()
+	if x := m.members[id]; x != nil {
+		x.ask(now, &s)
 	}
 	return m.speak(now, s)
+}
+
+func (x *member) ask(now time.Time, s *step) {
+	if x.hinted.IsZero() || now.Sub(x.hinted) >= hintEvery {
+		x.hinted, s.hint = now, x.NodeID
+	}
 }
 
 func (m *machine) farewell(now time.Time, id model.BrokerID, incarnation model.UUID) step {

@@ -70,6 +70,8 @@ func (s *story) do(line string) string {
 		return s.tell(s.m.join(s.now, process(id, byte(number))))
 	case "fail":
 		return s.tell(s.m.fail(s.now, id))
+	case "doubt":
+		return s.tell(s.m.doubt(s.now, id))
 	case "farewell":
 		return s.tell(s.m.farewell(s.now, id, model.UUID{byte(number)}))
 	}
@@ -112,6 +114,15 @@ func TestWhatIsMadeOfWhatIsSaidAboutNodes(t *testing.T) {
 		{"nobody is suspected who was never there", []string{
 			"fail 2 -> ",
 			"farewell 2 -> ",
+		}},
+		{"a node that is doubted is asked, and nothing is said of it before it is suspected", []string{
+			"join 2 -> back 2, changed, say 2 joined",
+			"pass 1m -> ",
+			"doubt 2 -> hint 2",
+			"doubt 2 -> ",
+			"doubt 3 -> ",
+			"pass 200ms -> ",
+			"fail 2 -> changed, say 2 suspected",
 		}},
 		{"a node that flaps costs one hint a second, and a line in ten seconds", []string{
 			"join 2 -> back 2, changed, say 2 joined",

@@ -81,6 +81,8 @@ type Deps struct {
 type (
 	// Joined tells that a node is there: a new one, one that is back, or one that tells something else of itself.
 	Joined struct{ Record Record }
+	// Doubted tells that a node has not answered this one. Others may know better, and it may say so itself.
+	Doubted struct{ ID model.BrokerID }
 	// Failed tells that a node answers nobody.
 	Failed struct{ ID model.BrokerID }
 	// Farewell tells that a node has said that it goes.
@@ -98,6 +100,7 @@ type (
 )
 
 func (*Joined) MessageKind() string    { return "membership.joined" }
+func (*Doubted) MessageKind() string   { return "membership.doubted" }
 func (*Failed) MessageKind() string    { return "membership.failed" }
 func (*Farewell) MessageKind() string  { return "membership.farewell" }
 func (*Refused) MessageKind() string   { return "membership.refused" }

@@ -22,13 +22,13 @@ func Scout(ctx context.Context, g *configs.Gossip, self Record, log *slog.Logger
 	}
 	here := *g
 	here.Address.Port = 0 // nobody asks it anything
-	c, err := config(&here, self.name(), &lines{log: log, refused: func(string) {}})
+	c, err := config(&here, self.name(), &lines{log: log, refused: func(string) {}, doubted: func(string) {}})
 	if err != nil {
 		return nil, err
 	}
 	s := &scout{delegate: delegate{meta: meta}}
 	c.Delegate, c.Merge, c.Alive = s, s, s
-	list, err := memberlist.Create(c)
+	list, err := create(c)
 	if err != nil {
 		return nil, err
 	}
