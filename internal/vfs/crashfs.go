@@ -377,3 +377,18 @@ func (c *CrashFS) SyncDir(dir string) error {
 	n.syncNames(len(n.changes))
 	return nil
 }
+
+// Durable gives what a file holds that no crash can take any more, by a name that none can. Error: fs.ErrNotExist.
+func (c *CrashFS) Durable(name string) ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := c.root
+	for _, p := range parts(name) {
+		next := at.durableNames[p]
+		if next == nil {
+			return nil, &fs.PathError{Op: "read", Path: name, Err: fs.ErrNotExist}
+		}
+		at = next
+	}
+	return slices.Clone(at.durable), nil
+}

@@ -16,6 +16,8 @@ type checks struct {
 	quorum  quorumCheck
 	images  imageCheck
 	bytes   byteCheck
+	holders holdersCheck
+	raft    raftCheck
 	losses  losses
 }
 
@@ -25,10 +27,12 @@ const lookEvery = 20 * time.Millisecond
 func newChecks(w *World) *checks {
 	return &checks{
 		world: w, leaders: leaderCheck{world: w, known: map[leadership]int{}},
-		quorum: quorumCheck{world: w, leaders: map[model.LeaderEpoch]model.BrokerID{}},
-		images: imageCheck{world: w, known: map[model.Offset]*image.Image{}, seen: map[*process]*image.Image{}, newest: image.Empty("")},
-		bytes:  byteCheck{world: w, partitions: map[model.TopicPartition]*replicated{}},
-		losses: losses{world: w, marks: map[model.TopicPartition]map[model.BrokerID]bool{}, forgiven: map[model.TopicPartition]bool{}},
+		quorum:  quorumCheck{world: w, leaders: map[model.LeaderEpoch]model.BrokerID{}},
+		images:  imageCheck{world: w, known: map[model.Offset]*image.Image{}, seen: map[*process]*image.Image{}, newest: image.Empty("")},
+		bytes:   byteCheck{world: w, partitions: map[model.TopicPartition]*replicated{}},
+		holders: holdersCheck{world: w, committed: map[replicaKey]model.Offset{}},
+		raft:    raftCheck{world: w},
+		losses:  losses{world: w, marks: map[model.BrokerID]int{}, forgiven: map[model.TopicPartition]bool{}},
 	}
 }
 
@@ -45,9 +49,13 @@ func (c *checks) look() {
 		for _, r := range p.replicas() {
 			c.leaders.look(p, r)
 			c.bytes.look(p, r)
+			if v := r.View(); v != nil {
+				c.holders.saw(replicaKey{r.TopicID, r.TP.Partition}, v.HighWatermark)
+			}
 		}
 	}
 	c.losses.look(c.images.newest)
+	c.holders.look(c.images.newest)
 	c.start()
 }
 
@@ -82,7 +90,7 @@ func (c *checks) lags(tp model.TopicPartition, p *image.Partition) string {
 	if p.Leader == model.NoBroker {
 		return "nobody leads"
 	}
-	if len(p.ISR) < len(p.Replicas) {
+	if p.Reassigning() || len(p.ISR) < len(p.Replicas) {
 		return fmt.Sprintf("the ISR is %v of %v", p.ISR, p.Replicas)
 	}
 	end := model.NoOffset
@@ -142,11 +150,19 @@ func (c *leaderCheck) look(p *process, r *replica.Handle) {
 type quorumCheck struct {
 	world   *World
 	leaders map[model.LeaderEpoch]model.BrokerID
+	voters  int // by the controller
 }
 
 func (c *quorumCheck) look(p *process) {
 	s := p.broker.Node().Quorum()
-	if s.Leader == model.NoBroker {
+	if s.Active {
+		if c.voters != 0 && s.Voters != c.voters {
+			c.world.cover.meet(voterChange)
+			c.world.note("voters", "%d of them", s.Voters)
+		}
+		c.voters = s.Voters
+	}
+	if s.Leader == model.NoBroker || s.LeaderEpoch < 0 { // whoever does not vote does not know the epoch at first
 		return
 	}
 	if other, ok := c.leaders[s.LeaderEpoch]; ok && other != s.Leader {

@@ -15,13 +15,21 @@ type committer struct {
 	group       string
 	topic       string
 	coordinator int
+	of          *committer // whose commits this one only reads; nil for one that commits
 	// tried and committed are the last offset sent and the last that was acknowledged.
 	tried, committed int64
-	settled          bool // a read after the faults found what was committed
-	committing       bool
+	// seen is the highest offset that was read: what is read once is there for good.
+	seen       int64
+	settled    bool // a read after the faults found what was committed
+	committing bool
 }
 
 func (g *committer) start() { g.find() }
+
+// witness reads what a committer commits, from another machine and at any time, also while a commit is on its way.
+func (g *committer) witness() *committer {
+	return &committer{client: newClient(g.world, firstClient+g.world.random.IntN(clientMachines)), group: g.group, topic: g.topic, of: g}
+}
 
 func (g *committer) again() {
 	g.world.after(g.world.between(50*time.Millisecond, 300*time.Millisecond), g.find)
@@ -50,7 +58,7 @@ func (g *committer) find() {
 
 // next commits one more, or reads.
 func (g *committer) next() {
-	if g.world.chance(3) || g.world.load.enough() {
+	if g.of != nil || g.world.chance(3) || g.world.load.enough() {
 		g.read()
 		return
 	}
@@ -73,7 +81,7 @@ func (g *committer) next() {
 		switch code := kerr.Code(resp.(*kmsg.OffsetCommitResponse).Topics[0].Partitions[0].ErrorCode); code {
 		case kerr.None:
 			g.committed = max(g.committed, at)
-			g.world.after(g.world.between(20*time.Millisecond, 500*time.Millisecond), g.next)
+			g.world.after(g.world.between(5*time.Millisecond, 100*time.Millisecond), g.next)
 		default:
 			g.expect(code)
 			g.again()
@@ -84,7 +92,11 @@ func (g *committer) next() {
 // read asks for what was committed. More than was acknowledged may be there, since a commit whose answer was lost may have
 // been carried out; less never.
 func (g *committer) read() {
-	least := g.committed
+	truth := g
+	if g.of != nil {
+		truth = g.of
+	}
+	least := max(truth.committed, truth.seen)
 	req := kmsg.NewPtrOffsetFetchRequest()
 	req.Version, req.RequireStable = 8, true
 	group := kmsg.NewOffsetFetchRequestGroup()
@@ -108,11 +120,13 @@ func (g *committer) read() {
 			g.again()
 			return
 		}
-		if at := got.Topics[0].Partitions[0].Offset; at < least && !g.world.checks.losses.offsets {
-			g.world.fail("%s: offset %d was committed, and node %d knows of %d", g.group, least, g.coordinator, at)
+		at := got.Topics[0].Partitions[0].Offset
+		if at < least && !g.world.checks.losses.offsets {
+			g.world.fail("%s: offset %d was committed, or read, and node %d knows of %d", g.group, least, g.coordinator, at)
 			return
 		}
+		truth.seen = max(truth.seen, at)
 		g.settled = g.world.load.enough()
-		g.world.after(g.world.between(20*time.Millisecond, 500*time.Millisecond), g.next)
+		g.world.after(g.world.between(5*time.Millisecond, 100*time.Millisecond), g.next)
 	})
 }

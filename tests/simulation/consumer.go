@@ -35,19 +35,23 @@ func (c *consumer) fetch() {
 	if c.stopped {
 		return
 	}
+	if c.ids[c.topic] == [16]byte{} {
+		c.again(100 * time.Millisecond)
+		return
+	}
 	leader, known := c.leader(c.topic, c.partition)
 	if !known {
 		c.again(100 * time.Millisecond)
 		return
 	}
 	req := kmsg.NewPtrFetchRequest()
-	req.Version, req.MaxWaitMillis, req.MinBytes, req.MaxBytes, req.SessionEpoch, req.ReplicaID = 11, 500, 1, 1<<20, -1, -1
+	req.Version, req.MaxWaitMillis, req.MinBytes, req.MaxBytes, req.SessionEpoch, req.ReplicaID = 13, 500, 1, 1<<20, -1, -1
 	p := kmsg.NewFetchRequestTopicPartition()
 	p.Partition, p.FetchOffset, p.PartitionMaxBytes = int32(c.partition), c.offset, 1<<16
 	// Without it a follower may answer from its shorter log (KIP-392).
 	p.CurrentLeaderEpoch = c.epochs[c.topic][c.partition]
 	t := kmsg.NewFetchRequestTopic()
-	t.Topic, t.Partitions = c.topic, append(t.Partitions, p)
+	t.TopicID, t.Partitions = c.ids[c.topic], append(t.Partitions, p)
 	req.Topics = append(req.Topics, t)
 	c.call(leader, req, func(resp kmsg.Response, err error) {
 		if err != nil {
@@ -60,10 +64,17 @@ func (c *consumer) fetch() {
 
 // fetched takes what came, and goes on at once when it was something.
 func (c *consumer) fetched(resp *kmsg.FetchResponse, leader int) {
+	if c.stopped {
+		return
+	}
 	p := resp.Topics[0].Partitions[0]
 	switch code := kerr.Code(p.ErrorCode); code {
 	case kerr.None:
 	case kerr.OffsetOutOfRange:
+		if c.offset < c.ledger.trimmed {
+			c.skip(leader)
+			return
+		}
 		if !c.ledger.forgiven {
 			c.world.fail("%s: offset %d, which was committed, is out of range at node %d", c.name, c.offset, leader)
 			return
@@ -86,10 +97,38 @@ func (c *consumer) fetched(resp *kmsg.FetchResponse, leader int) {
 	}
 	c.caughtUp = c.offset >= p.HighWatermark
 	if c.caughtUp && c.offset > 0 && c.world.chance(20) {
-		c.offset = c.world.random.Int64N(c.offset)
+		c.offset = max(c.world.random.Int64N(c.offset), min(c.ledger.trimmed, c.offset))
 	}
 	c.world.after(c.world.between(0, 20*time.Millisecond), c.fetch)
 }
+
+// skip goes on where the log begins by now.
+func (c *consumer) skip(leader int) {
+	req := kmsg.NewPtrListOffsetsRequest()
+	req.Version, req.ReplicaID = 7, -1
+	p := kmsg.NewListOffsetsRequestTopicPartition()
+	p.Partition, p.Timestamp, p.CurrentLeaderEpoch = int32(c.partition), earliest, -1
+	t := kmsg.NewListOffsetsRequestTopic()
+	t.Topic, t.Partitions = c.topic, append(t.Partitions, p)
+	req.Topics = append(req.Topics, t)
+	c.call(leader, req, func(resp kmsg.Response, err error) {
+		if err == nil {
+			p := resp.(*kmsg.ListOffsetsResponse).Topics[0].Partitions[0]
+			c.expect(kerr.Code(p.ErrorCode))
+			if p.ErrorCode == 0 && p.Offset > c.ledger.trimmed && !c.ledger.forgiven {
+				c.world.fail("%s: node %d begins at %d, deletion was asked for up to %d", c.name, leader, p.Offset, c.ledger.trimmed)
+				return
+			}
+			if p.ErrorCode == 0 {
+				c.offset = max(c.offset, p.Offset)
+			}
+		}
+		c.again(100 * time.Millisecond)
+	})
+}
+
+// earliest asks ListOffsets for where a log begins.
+const earliest = -2
 
 // take notes the records of a reply; the last batch may be cut off.
 func (c *consumer) take(b []byte, watermark int64) bool {

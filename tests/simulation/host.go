@@ -10,6 +10,7 @@ import (
 	"troupe/actors/kit"
 	"troupe/configs"
 	"troupe/internal/clock"
+	"troupe/internal/model"
 	"troupe/internal/vfs"
 )
 
@@ -34,15 +35,23 @@ type host struct {
 	ioTime time.Duration
 	// diskErr is what the disk answers to everything, nil for a healthy one.
 	diskErr error
+	// directory is the id of the disk's directory; fresh tells that the disk is new since the node's last life.
+	directory model.DirectoryID
+	fresh     bool
+	// rough tells that raft messages to the node do not come as they were sent.
+	rough bool
+	// incarnations are the lives of the broker by what they register as.
+	incarnations map[model.UUID]int
 }
 
 const healthyDisk = 150 * time.Microsecond
 
 func newHost(w *World, id int) *host {
-	h := &host{world: w, id: id, ioTime: healthyDisk}
+	h := &host{world: w, id: id, ioTime: healthyDisk, incarnations: map[model.UUID]int{}}
 	h.disk = vfs.NewCrashFS(w.random.Uint64(), w.clock)
 	h.disk.Hook(func(vfs.Call) vfs.Fault { return vfs.Fault{Err: h.diskErr} })
 	h.resetClock()
+	h.drawDirectory()
 	return h
 }
 
@@ -91,7 +100,7 @@ func (h *host) start() {
 	}
 	w.note("start", "node %d, life %d, clock off by %s", h.id, h.lives, h.skew)
 	p.broker, err = broker.Begin(broker.Options{
-		Config: loaded, Log: w.logOf(h), FS: h.disk, Clock: hostClock{p}, ClusterID: h.clusterID(), Dispatcher: p.order,
+		Config: loaded, Log: w.logOf(h), FS: h.disk, Clock: hostClock{p}, ClusterID: clusterID, Dispatcher: p.order,
 		Transport: transport{p},
 	})
 	if err != nil {
@@ -100,7 +109,9 @@ func (h *host) start() {
 		if h.diskErr == nil {
 			w.fail("node %d cannot start: %w", h.id, err)
 		}
+		return
 	}
+	h.incarnations[p.broker.Node().Self().Incarnation] = h.lives
 }
 
 func hostName(id int) string { return fmt.Sprintf("node%d", id) }
@@ -147,6 +158,10 @@ func (p *process) lookAfter() {
 		h.world.note("serving", "node %d, life %d", h.id, p.life)
 		if p.broker.Opened().TruncatedBytes > 0 {
 			h.world.cover.meet(tornTail)
+		}
+		if h.fresh {
+			h.fresh = false
+			h.world.cover.meet(wipedDisk)
 		}
 		for _, s := range p.sessions {
 			s.wake()

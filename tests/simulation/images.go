@@ -48,6 +48,9 @@ func (c *imageCheck) elections(before, after *image.Image) {
 		}
 		for n, p := range t.Partitions() {
 			old, ok := t.Before.Partition(n)
+			if ok && slices.ContainsFunc(old.ISR, func(id model.BrokerID) bool { return !slices.Contains(p.ISR, id) }) {
+				c.world.traps.shrank(replicaKey{t.After.ID, n}, old, p)
+			}
 			if !ok || old.Leader == p.Leader || p.Leader == model.NoBroker {
 				continue
 			}

@@ -21,6 +21,7 @@ type load struct {
 	batchMax  int
 	paces     time.Duration
 	created   int
+	renewal   *renewal
 }
 
 // topicShape is a topic of the load.
@@ -29,12 +30,17 @@ type topicShape struct {
 	partitions int
 }
 
-var topics = []topicShape{{"orders", 2}, {"events", 1}}
+// topics stay for the whole time; renewed comes and goes.
+var (
+	topics  = []topicShape{{"orders", 2}, {"events", 1}}
+	renewed = topicShape{"drafts", 1}
+)
 
 // newLoad makes the clients. They begin when the topics are there.
 func newLoad(w *World) *load {
 	l := &load{world: w, admin: newClient(w, firstClient), ledgers: map[string]*ledger{}, batchMax: 8}
-	partitions := 0
+	l.renewal = &renewal{client: newClient(w, firstClient), load: l, shape: renewed}
+	partitions := renewed.partitions
 	for _, t := range topics {
 		partitions += t.partitions
 	}
@@ -54,21 +60,25 @@ func (l *load) enough() bool { return l.records >= l.world.Size.Records }
 
 func (l *load) start() {
 	for _, t := range topics {
-		l.create(t)
+		l.createBy(l.admin, t, func() {
+			l.begin(t)
+			l.serve(t)
+		})
 	}
+	l.renewal.create()
 }
 
-// create makes a topic, however often it takes.
-func (l *load) create(t topicShape) {
+// createBy has a client make a topic, however often it takes.
+func (l *load) createBy(by *client, t topicShape, then func()) {
 	req := kmsg.NewPtrCreateTopicsRequest()
 	req.Version, req.TimeoutMillis = 7, 5000
 	topic := kmsg.NewCreateTopicsRequestTopic()
 	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = t.name, int32(t.partitions), -1
 	req.Topics = append(req.Topics, topic)
 	again := func() {
-		l.world.after(l.world.between(50*time.Millisecond, 300*time.Millisecond), func() { l.create(t) })
+		l.world.after(l.world.between(50*time.Millisecond, 300*time.Millisecond), func() { l.createBy(by, t, then) })
 	}
-	l.admin.call(l.admin.anyBroker(), req, func(resp kmsg.Response, err error) {
+	by.call(by.anyBroker(), req, func(resp kmsg.Response, err error) {
 		if err != nil {
 			again()
 			return
@@ -76,42 +86,70 @@ func (l *load) create(t topicShape) {
 		switch code := kerr.Code(resp.(*kmsg.CreateTopicsResponse).Topics[0].ErrorCode); code {
 		case kerr.None, kerr.TopicAlreadyExists:
 			l.world.note("topic", "%s is there", t.name)
-			l.begin(t)
+			then()
 		default:
-			l.admin.expect(code)
+			by.expect(code)
 			again()
 		}
 	})
 }
 
-// begin starts the clients of a topic: a producer and a reader for each partition, and a group.
+// begin starts a producer and a reader for each partition of a topic.
 func (l *load) begin(t topicShape) {
 	l.created++
-	w := l.world
 	for i := range t.partitions {
-		name := fmt.Sprintf("%s-%d", t.name, i)
-		book := newLedger(w, name)
-		l.ledgers[name] = book
-		p := &producer{
-			client: newClient(w, firstClient+w.random.IntN(clientMachines)), name: "p" + name, topic: t.name, partition: i,
-			ledger: book, window: 1 + w.random.IntN(5),
-		}
-		c := &consumer{
-			client: newClient(w, firstClient+w.random.IntN(clientMachines)), name: "c" + name, topic: t.name, partition: i, ledger: book,
-		}
-		l.producers, l.consumers = append(l.producers, p), append(l.consumers, c)
-		p.start()
-		c.start()
+		book := newLedger(l.world, fmt.Sprintf("%s-%d", t.name, i))
+		l.ledgers[book.name] = book
+		l.producers = append(l.producers, l.produce(t, i, book))
+		l.consumers = append(l.consumers, l.consume(t, i, book))
 	}
-	g := &committer{client: newClient(w, firstClient+w.random.IntN(clientMachines)), group: "group-" + t.name, topic: t.name, committed: -1}
-	l.groups = append(l.groups, g)
+}
+
+// produce starts a producer.
+func (l *load) produce(t topicShape, partition int, book *ledger) *producer {
+	w := l.world
+	p := &producer{
+		client: newClient(w, firstClient+w.random.IntN(clientMachines)), name: "p" + book.name, topic: t.name, partition: partition,
+		ledger: book, window: 1 + w.random.IntN(5),
+	}
+	p.start()
+	return p
+}
+
+// consume starts a reader.
+func (l *load) consume(t topicShape, partition int, book *ledger) *consumer {
+	w := l.world
+	c := &consumer{
+		client: newClient(w, firstClient+w.random.IntN(clientMachines)), name: "c" + book.name, topic: t.name, partition: partition, ledger: book,
+	}
+	c.start()
+	return c
+}
+
+// serve starts the groups of a topic.
+func (l *load) serve(t topicShape) {
+	w := l.world
+	g := &committer{client: newClient(w, firstClient+w.random.IntN(clientMachines)), group: "group-" + t.name, topic: t.name, committed: -1, seen: -1}
+	witness := g.witness()
+	l.groups = append(l.groups, g, witness)
 	g.start()
+	witness.start()
 	newConsumerGroup(w, t.name, 1+w.random.IntN(3))
+}
+
+// reader finds the one of a partition.
+func (l *load) reader(partition string) *consumer {
+	for _, c := range l.consumers {
+		if c.ledger.name == partition {
+			return c
+		}
+	}
+	return nil
 }
 
 // settled tells that all that was sent is acknowledged and read.
 func (l *load) settled() bool {
-	if l.created < len(topics) || !l.enough() {
+	if l.created <= len(topics) || !l.enough() || !l.renewal.made {
 		return false
 	}
 	for _, p := range l.producers {

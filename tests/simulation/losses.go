@@ -1,19 +1,20 @@
 package simulation
 
 import (
+	"maps"
 	"slices"
 
 	"troupe/cluster/image"
 	"troupe/internal/model"
 )
 
-// losses knows which replicas may lack what they had acknowledged, because their machine lost what was not synced. Nothing
-// may be lost while fewer than all of an ISR did; where all did, the partition is forgiven.
+// losses knows which machines may lack what they had acknowledged, because their disk lost what was not synced, or was
+// replaced. Nothing may be lost while fewer than all of an ISR did; where all did, the partition is forgiven.
 type losses struct {
 	world *World
-	// marks are the replicas that lost something since they last caught up. A mark goes when the replica leaves the ISR: then
-	// it comes back only by replication.
-	marks    map[model.TopicPartition]map[model.BrokerID]bool
+	// marks are the lives in which machines lost something. A mark goes when a later life of the machine is registered: what
+	// that one is in the ISR of, it has to have.
+	marks    map[model.BrokerID]int
 	forgiven map[model.TopicPartition]bool
 	// offsets tells that groups may have lost commits.
 	offsets bool
@@ -24,45 +25,33 @@ func (l *losses) lost(h *host, i *image.Image) {
 	if len(l.world.hosts) == 1 {
 		return
 	}
-	for t := range i.Topics("") {
-		for n, p := range t.Partitions {
-			if !slices.Contains(p.Replicas, model.BrokerID(h.id)) {
-				continue
-			}
-			tp := model.TopicPartition{Topic: t.Name, Partition: int32(n)}
-			if l.marks[tp] == nil {
-				l.marks[tp] = map[model.BrokerID]bool{}
-			}
-			l.marks[tp][model.BrokerID(h.id)] = true
-		}
-	}
+	l.marks[model.BrokerID(h.id)] = h.lives
 	l.look(i)
 }
 
+// marked tells that a replica is not to be counted on.
+func (l *losses) marked(id model.BrokerID) bool { _, is := l.marks[id]; return is }
+
 // look goes by the newest image.
 func (l *losses) look(i *image.Image) {
-	for tp, marks := range l.marks {
-		p, ok := i.Partition(tp)
-		if !ok {
-			continue
-		}
-		holders := p.ISR
-		if len(holders) == 0 {
-			holders = p.ELR
-		}
-		all := len(holders) > 0
-		for _, id := range holders {
-			all = all && marks[id]
-		}
-		if all {
-			l.forgive(tp)
-		}
-		for id := range marks {
-			if !slices.Contains(p.ISR, id) && !slices.Contains(p.ELR, id) {
-				delete(marks, id)
+	if len(l.marks) == 0 {
+		return
+	}
+	for t := range i.Topics("") {
+		for n, p := range t.Partitions {
+			holders := p.ISR
+			if len(holders) == 0 {
+				holders = p.ELR
+			}
+			if len(holders) > 0 && !slices.ContainsFunc(holders, func(id model.BrokerID) bool { return !l.marked(id) }) {
+				l.forgive(model.TopicPartition{Topic: t.Name, Partition: int32(n)})
 			}
 		}
 	}
+	maps.DeleteFunc(l.marks, func(id model.BrokerID, life int) bool {
+		b, ok := i.Broker(id)
+		return ok && l.world.host(int(id)).incarnations[b.IncarnationID] > life
+	})
 }
 
 func (l *losses) forgive(tp model.TopicPartition) {
@@ -70,7 +59,8 @@ func (l *losses) forgive(tp model.TopicPartition) {
 		return
 	}
 	l.forgiven[tp] = true
-	l.world.cover.meet("partition forgiven")
+	l.world.note("forgiven", "%s: all that had to have its records lost what was not synced", tp)
+	l.world.cover.meet(forgiveness)
 	l.offsets = l.offsets || tp.Topic == offsetsTopic
 	if book := l.world.load.ledgers[tp.String()]; book != nil {
 		book.forgiven = true

@@ -9,7 +9,7 @@ import (
 // until it is healed, as retransmissions do; a connection that cannot send for patience breaks.
 type network struct {
 	world *World
-	cuts  map[direction]bool
+	cuts  map[cut]bool
 	// slow is added to the latency of what a machine sends.
 	slow map[int]time.Duration
 	// held waits for a cut to be healed, in the order sent.
@@ -21,6 +21,14 @@ type network struct {
 type direction struct{ from, to int }
 
 const firstClient = 100
+
+// cut is a way that nothing goes, or only what belongs to connections to one port.
+type cut struct {
+	direction
+	port int
+}
+
+const everyPort = 0
 
 const (
 	patience     = 12 * time.Second // of a TCP connection whose packets are not acknowledged
@@ -39,6 +47,7 @@ var (
 // parcel is something on its way: a frame, the news of an opening, the end of a connection.
 type parcel struct {
 	direction
+	port    int // that its connection was opened to
 	sent    time.Time
 	stream  *stream
 	arrive  func()
@@ -50,13 +59,13 @@ type parcel struct {
 type stream struct{ last time.Time }
 
 func newNetwork(w *World) *network {
-	return &network{world: w, cuts: map[direction]bool{}, slow: map[int]time.Duration{}}
+	return &network{world: w, cuts: map[cut]bool{}, slow: map[int]time.Duration{}}
 }
 
 // send brings something to another machine some time later, after what went the same way before.
 func (n *network) send(p *parcel) {
 	p.sent = n.world.clock.Now()
-	if n.cuts[p.direction] {
+	if n.stands(p) {
 		n.hold(p)
 		return
 	}
@@ -99,24 +108,29 @@ func (n *network) holds(p *parcel) bool {
 }
 
 // cut stops what goes one way.
-func (n *network) cut(from, to int) { n.cuts[direction{from, to}] = true }
+func (n *network) cut(from, to, port int) { n.cuts[cut{direction{from, to}, port}] = true }
+
+// stands tells that a parcel cannot go.
+func (n *network) stands(p *parcel) bool {
+	return n.cuts[cut{p.direction, everyPort}] || n.cuts[cut{p.direction, p.port}]
+}
 
 // heal brings what was held back, first what was sent first.
-func (n *network) heal(from, to int) {
-	d := direction{from, to}
-	if !n.cuts[d] {
+func (n *network) heal(from, to, port int) {
+	c := cut{direction{from, to}, port}
+	if !n.cuts[c] {
 		return
 	}
-	delete(n.cuts, d)
+	delete(n.cuts, c)
 	held := n.held
 	n.held = nil
 	for _, p := range held {
 		switch {
 		case p.dropped:
-		case p.direction == d:
-			n.carry(p)
-		default:
+		case n.stands(p):
 			n.held = append(n.held, p)
+		default:
+			n.carry(p)
 		}
 	}
 }
@@ -125,7 +139,9 @@ func (n *network) heal(from, to int) {
 func (n *network) healAll() {
 	for _, from := range n.machines() {
 		for _, to := range n.machines() {
-			n.heal(from, to)
+			for _, port := range []int{everyPort, brokerPort, controllerPort} {
+				n.heal(from, to, port)
+			}
 		}
 		delete(n.slow, from)
 	}
@@ -145,6 +161,7 @@ func (n *network) machines() (all []int) {
 type end struct {
 	net           *network
 	local, remote int
+	port          int // of the side that was dialed
 	peer          *end
 	out           stream
 	closed        bool
@@ -156,7 +173,7 @@ type end struct {
 
 // dial opens a connection from a machine to a process's port; opened or the end's ended is called later.
 func (n *network) dial(from, to, port int, e *end, opened func()) {
-	e.net, e.local, e.remote = n, from, to
+	e.net, e.local, e.remote, e.port = n, from, to, port
 	n.ends = append(n.ends, e)
 	given := false
 	n.world.after(dialPatience, func() {
@@ -164,7 +181,7 @@ func (n *network) dial(from, to, port int, e *end, opened func()) {
 			e.finish(errTimeout)
 		}
 	})
-	n.send(&parcel{direction: direction{from, to}, arrive: func() {
+	n.send(&parcel{direction: direction{from, to}, port: port, arrive: func() {
 		h := n.world.host(to)
 		if h.off { // nobody answers
 			return
@@ -179,18 +196,18 @@ func (n *network) dial(from, to, port int, e *end, opened func()) {
 				}
 			}
 		}
-		n.send(&parcel{direction: direction{to, from}, arrive: answer})
+		n.send(&parcel{direction: direction{to, from}, port: port, arrive: answer})
 	}})
 }
 
 // write sends a frame to the other end.
 func (e *end) write(frame []byte) {
-	if e.closed || e.peer == nil {
+	if e.closed || e.peer == nil || e.peer.net == nil { // nobody reads it
 		return
 	}
 	n, to := e.net, e.peer
 	n.send(&parcel{
-		direction: direction{e.local, e.remote}, stream: &e.out,
+		direction: direction{e.local, e.remote}, port: e.port, stream: &e.out,
 		arrive: func() { to.take(frame, e) },
 		lost:   func() { e.finish(errTimeout) },
 	})
@@ -204,7 +221,7 @@ func (e *end) take(frame []byte, from *end) {
 		return
 	}
 	if e.closed {
-		n.send(&parcel{direction: direction{e.local, e.remote}, arrive: func() { from.finish(errReset) }})
+		n.send(&parcel{direction: direction{e.local, e.remote}, port: e.port, arrive: func() { from.finish(errReset) }})
 		return
 	}
 	n.world.history.frame(e.remote, e.local, frame)
@@ -222,7 +239,7 @@ func (e *end) close() {
 	}
 	e.finish(errClosed)
 	if to := e.peer; to != nil {
-		e.net.send(&parcel{direction: direction{e.local, e.remote}, stream: &e.out, arrive: func() { to.finish(errReset) }})
+		e.net.send(&parcel{direction: direction{e.local, e.remote}, port: e.port, stream: &e.out, arrive: func() { to.finish(errReset) }})
 	}
 }
 

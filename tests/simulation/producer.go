@@ -38,6 +38,7 @@ type producer struct {
 type sending struct {
 	sequence int32
 	values   []string
+	topic    model.TopicID // that it was sent to
 	sent     bool
 	tries    int
 }
@@ -107,11 +108,26 @@ const triesMax = 3
 func (p *producer) make() *sending {
 	s := &sending{sequence: p.sequence}
 	for range 1 + p.world.random.IntN(p.world.load.batchMax) {
-		s.values = append(s.values, fmt.Sprintf("%s-%d%s", p.name, p.next, strings.Repeat(".", p.world.random.IntN(40))))
+		s.values = append(s.values, fmt.Sprintf("%s-%d%s", p.records(), p.next, strings.Repeat(".", p.world.random.IntN(40))))
 		p.next++
 	}
 	p.sequence += int32(len(s.values))
 	return s
+}
+
+// records is what all of its records begin with.
+func (p *producer) records() string {
+	if p.ledger.prefix != "" {
+		return p.ledger.prefix
+	}
+	return p.name
+}
+
+// drop gives up all that is not acknowledged, for good.
+func (p *producer) drop() {
+	p.stopped = true
+	p.round++
+	p.queue, p.inFlight = nil, 0
 }
 
 func (p *producer) send(leader int, s *sending) {
@@ -126,12 +142,13 @@ func (p *producer) send(leader int, s *sending) {
 		panic(err) // a batch of short records can be built
 	}
 	req := kmsg.NewPtrProduceRequest()
-	req.Version, req.Acks, req.TimeoutMillis = 11, -1, 5000
+	req.Version, req.Acks, req.TimeoutMillis = 13, -1, 5000
 	part := kmsg.NewProduceRequestTopicPartition()
 	part.Partition, part.Records = int32(p.partition), records
 	topic := kmsg.NewProduceRequestTopic()
-	topic.Topic, topic.Partitions = p.topic, append(topic.Partitions, part)
+	topic.TopicID, topic.Partitions = p.ids[p.topic], append(topic.Partitions, part)
 	req.Topics = append(req.Topics, topic)
+	s.topic = p.ids[p.topic]
 	s.sent, p.inFlight = true, p.inFlight+1
 	s.tries++
 	round := p.round
@@ -165,6 +182,8 @@ func (p *producer) answered(s *sending, resp kmsg.Response, err error) {
 		// A duplicate of long ago has no offset.
 		if code == kerr.None && part.BaseOffset >= 0 {
 			p.ledger.acknowledge(part.BaseOffset, s.values)
+			end := model.Offset(part.BaseOffset) + model.Offset(len(s.values))
+			p.world.checks.holders.saw(replicaKey{s.topic, int32(p.partition)}, end)
 		}
 		p.world.load.acknowledged(len(s.values))
 		p.world.after(p.world.load.pause(), p.pump)
@@ -215,10 +234,10 @@ func (p *producer) rest() {
 func (c *client) expect(code kerr.Code) {
 	switch code {
 	case kerr.None, kerr.NotLeaderOrFollower, kerr.LeaderNotAvailable, kerr.NotEnoughReplicas, kerr.NotEnoughReplicasAfterAppend,
-		kerr.UnknownTopicOrPartition, kerr.UnknownTopicID, kerr.RequestTimedOut, kerr.NotController, kerr.CoordinatorLoadInProgress,
+		kerr.UnknownTopicOrPartition, kerr.UnknownTopicID, kerr.InconsistentTopicID, kerr.RequestTimedOut, kerr.NotController, kerr.CoordinatorLoadInProgress,
 		kerr.CoordinatorNotAvailable, kerr.NotCoordinator, kerr.FencedLeaderEpoch, kerr.UnknownLeaderEpoch, kerr.ReplicaNotAvailable,
 		kerr.OffsetNotAvailable, kerr.OutOfOrderSequenceNumber, kerr.KafkaStorageError, kerr.BrokerNotAvailable, kerr.FetchSessionIDNotFound,
-		kerr.TopicAlreadyExists, kerr.InvalidReplicationFactor, kerr.OffsetOutOfRange:
+		kerr.TopicAlreadyExists, kerr.InvalidReplicationFactor, kerr.InvalidReplicaAssignment, kerr.OffsetOutOfRange:
 	case kerr.GroupIDNotFound:
 		if c.world.checks.losses.offsets { // the group went with its commits
 			return

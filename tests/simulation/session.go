@@ -61,13 +61,16 @@ func (h *host) accept(port, from int) *end {
 	if port == controllerPort {
 		s.client.Listener, s.client.Controller = "CONTROLLER", true
 	}
-	s.end = &end{net: h.world.net, local: h.id, remote: from, in: p.run, received: s.received, ended: s.ended}
+	s.end = &end{net: h.world.net, local: h.id, remote: from, port: port, in: p.run, received: s.received, ended: s.ended}
 	h.world.net.ends = append(h.world.net.ends, s.end)
 	p.sessions = append(p.sessions, s)
 	return s.end
 }
 
 func (s *session) received(b []byte) {
+	if s.process.host.rough && s.rough(b) {
+		return
+	}
 	s.unread = append(s.unread, b)
 	s.wake()
 }
@@ -163,7 +166,9 @@ func (s *session) answer(p *pending) bool {
 	switch p.state {
 	case ready:
 		out := p.head()
-		s.end.write(p.reply.AppendTo(out))
+		body := p.reply.AppendTo(nil)
+		s.process.host.world.cover.answered(p.body, body)
+		s.end.write(append(out, body...))
 	case deferred:
 		return s.poll(p)
 	case silent:

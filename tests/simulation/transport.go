@@ -17,7 +17,7 @@ type transport struct{ p *process }
 func (t transport) Dial(to peer.Address, e peer.Events) peer.Conn {
 	w := t.p.host.world
 	id, err := strconv.Atoi(strings.TrimPrefix(to.Host, "node"))
-	c := &outward{end: &end{in: t.p.run, received: func(frame []byte) { e.Received(nil, frame) }, ended: e.Closed}}
+	c := &outward{host: t.p.host, end: &end{in: t.p.run, received: func(frame []byte) { e.Received(nil, frame) }, ended: e.Closed}}
 	if err != nil || w.host(id) == nil {
 		w.fail("node %d dials %s:%d, which there is not", t.p.host.id, to.Host, to.Port)
 		return c
@@ -27,10 +27,17 @@ func (t transport) Dial(to peer.Address, e peer.Events) peer.Conn {
 }
 
 // outward is a connection to another node.
-type outward struct{ end *end }
+type outward struct {
+	host *host
+	end  *end
+}
 
 // Write is part of peer.Conn. The frame's size is the stream's business; a parcel has one.
-func (c *outward) Write(frame []byte) { c.end.write(frame[4:]) }
+func (c *outward) Write(frame []byte) {
+	c.host.world.checks.raft.sent(c.host, frame[4:])
+	c.host.world.traps.sent(c, frame[4:])
+	c.end.write(frame[4:])
+}
 
 // Close is part of peer.Conn.
 func (c *outward) Close() { c.end.close() }

@@ -51,9 +51,15 @@ type World struct {
 	checks  *checks
 	// broken is the first violation found; the world stops at it.
 	broken error
-	over   bool  // no more faults
-	struck []int // the faults that happened
-	steps  uint64
+	// static tells that the voters are named by the configuration (kraft.version 0): then none is changed, and no disk wiped.
+	static          bool
+	lagMax          time.Duration // replica.lag.time.max.ms
+	checkpointBytes int
+	traps           traps
+	revisedUntil    time.Duration // until then a vote may be taken from a node
+	over            bool          // no more faults
+	struck          []int         // the faults that happened
+	steps           uint64
 }
 
 // epoch is when every simulation begins.
@@ -67,8 +73,17 @@ func New(o Options) *World {
 	w.history = history{world: w, out: o.Story}
 	w.net = newNetwork(w)
 	w.checks = newChecks(w)
+	w.traps = traps{world: w, open: map[replicaKey]expansion{}}
+	w.static = w.chance(8)
+	w.lagMax = []time.Duration{time.Second, 3 * time.Second, 30 * time.Second}[w.random.IntN(3)]
+	w.checkpointBytes = []int{1500, 4000, 20 << 20}[w.random.IntN(3)]
 	for id := 1; id <= o.Size.Nodes; id++ {
 		w.hosts = append(w.hosts, newHost(w, id))
+	}
+	if o.Size.Nodes > 1 {
+		for _, h := range w.hosts {
+			h.format(false)
+		}
 	}
 	return w
 }
