@@ -60,6 +60,7 @@ type node struct {
 	actor  kit.Ref
 	dir    *disk.Dir
 	known  []peer.Node
+	probed []model.BrokerID
 	// observes tells that the node is no controller; joined that its directory is newer than the cluster.
 	observes, joined bool
 	disks            int // that were wiped
@@ -129,6 +130,8 @@ func (q quiet) Receive(_ *kit.Context, m kit.Message) {
 		m.Done()
 	case *peer.Know:
 		q.n.known = m.Nodes
+	case *peer.Probe:
+		q.n.probed = append(q.n.probed, m.ID)
 	}
 }
 
