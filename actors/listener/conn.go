@@ -39,6 +39,7 @@ type conn struct {
 	turn     kit.Turn // the reader's
 	// turning tells that the reader will look at the head of the queue before it waits for anything.
 	turning atomic.Bool
+	counted bool // among clients; guarded by deps.mu
 	lent    bool // what turning was when the reader was about to block; the reader's field
 
 	writing sync.Mutex // held by who gives out replies: the writer, or the reader when it finds it free

@@ -45,6 +45,7 @@ type Deps struct {
 	birth   time.Time       // ages count from here, by the monotonic clock
 	stopped map[string]bool // listeners that take no more connections
 	open    map[*conn]struct{}
+	clients int // of those open
 	perHost map[string]int
 	leaving int           // connections of stopped listeners
 	empty   chan struct{} // closed when the last of those is; nil while nobody waits
@@ -66,7 +67,7 @@ func (d *Deps) enter(c *conn) string {
 	switch {
 	case d.stopped[c.client.Listener]:
 		return "the broker stops"
-	case bounded && len(d.open) >= int(limits.ConnectionsMax):
+	case bounded && d.clients >= int(limits.ConnectionsMax):
 		return "max.connections is reached"
 	case bounded && d.perHost[host] >= perAddressMax(limits, host):
 		return "max.connections.per.ip is reached"
@@ -77,8 +78,23 @@ func (d *Deps) enter(c *conn) string {
 		d.open, d.perHost = make(map[*conn]struct{}), make(map[string]int)
 	}
 	d.open[c] = struct{}{}
-	d.perHost[host]++
+	if c.counted = bounded; bounded {
+		d.clients++
+		d.perHost[host]++
+	}
 	return ""
+}
+
+// uncount takes a connection out of what clients are allowed: it is closed, or another node is at its end.
+func (d *Deps) uncount(c *conn) {
+	if !c.counted {
+		return
+	}
+	c.counted = false
+	d.clients--
+	if d.perHost[c.client.Host]--; d.perHost[c.client.Host] == 0 {
+		delete(d.perHost, c.client.Host)
+	}
 }
 
 func perAddressMax(l *configs.Socket, host string) int {
@@ -97,9 +113,7 @@ func (d *Deps) closed(c *conn) {
 		return
 	}
 	delete(d.open, c)
-	if d.perHost[c.client.Host]--; d.perHost[c.client.Host] == 0 {
-		delete(d.perHost, c.client.Host)
-	}
+	d.uncount(c)
 	d.Descriptors.Give(vfs.ShareConnections)
 	if d.stopped[c.client.Listener] {
 		d.leaving--

@@ -13,7 +13,11 @@ import (
 // about, nor a long poll the heartbeat behind it.
 
 // introduced notes that the node at the other end has shaken hands. Hello was answered before any request behind it is read.
+// From here on the connection is none of a client's.
 func (c *conn) introduced() {
+	c.deps.mu.Lock()
+	c.deps.uncount(c)
+	c.deps.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unordered = true

@@ -192,3 +192,27 @@ func TestControllersAreLetInWhenClientsHaveTakenAllConnections(t *testing.T) {
 		w.deps.closed(c)
 	}
 }
+
+func TestANodeOnAListenerOfClientsTakesNoneOfTheirConnections(t *testing.T) {
+	w := newWorld(t)
+	w.deps.Limits = func() *configs.Socket { return &configs.Socket{ConnectionsMax: 1, PerAddressMax: 1} }
+	there, c := w.meet()
+	here, far := net.Pipe()
+	defer far.Close()
+	client := newConn(w.deps, here, &api.Client{Listener: "PLAINTEXT", Host: c.client.Host})
+	if why := w.deps.enter(client); why != "" {
+		t.Fatalf("a client is refused beside a node: %s", why)
+	}
+	if why := w.deps.enter(newConn(w.deps, here, client.client)); why == "" {
+		t.Fatal("a second client is let in")
+	}
+	there.Close()
+	w.deps.closed(c)
+	if why := w.deps.enter(newConn(w.deps, here, client.client)); why == "" {
+		t.Fatal("the end of a node's connection makes room for a client")
+	}
+	w.deps.closed(client)
+	if w.deps.clients != 0 || len(w.deps.perHost) != 0 {
+		t.Fatalf("%d clients are on the books, %v", w.deps.clients, w.deps.perHost)
+	}
+}
