@@ -71,7 +71,7 @@ func (a *Actor) own(ctx *kit.Context, r *Request) bool {
 	case *kmsg.AddRaftVoterRequest:
 		a.addVoter(ctx, r, body)
 	case *kmsg.RemoveRaftVoterRequest:
-		a.removeVoter(r, body)
+		a.removeVoter(ctx, r, body)
 	case *kmsg.UpdateRaftVoterRequest:
 		a.updateVoter(r, body)
 	default:

@@ -44,8 +44,10 @@ func (a *Actor) addVoter(ctx *kit.Context, r *Request, body *kmsg.AddRaftVoterRe
 	a.revising(r, append(next, added), err)
 }
 
-// removeVoter takes a voter out of the quorum. A leader that is removed leads until that is committed (KIP-853).
-func (a *Actor) removeVoter(r *Request, body *kmsg.RemoveRaftVoterRequest) {
+// removeVoter takes a voter out of the quorum. A leader has another one lead first, which takes it out then: were it to remove
+// itself, the others would need it until they have heard that this is committed, and of two voters the one that stays hears
+// that from nobody else.
+func (a *Actor) removeVoter(ctx *kit.Context, r *Request, body *kmsg.RemoveRaftVoterRequest) {
 	key := quorum.VoterKey{ID: model.BrokerID(body.VoterID), Directory: body.VoterDirectoryID}
 	next := slices.Clone(a.raft.Voters())
 	i := slices.IndexFunc(next, func(v batch.Voter) bool { return v.ID == key.ID && v.DirectoryID == key.Directory })
@@ -56,6 +58,10 @@ func (a *Actor) removeVoter(r *Request, body *kmsg.RemoveRaftVoterRequest) {
 		err = &kerr.Error{Code: kerr.VoterNotFound, Detail: fmt.Sprintf("Cannot remove voter %s from the set of voters.", key)}
 	case len(next) == 1:
 		err = &kerr.Error{Code: kerr.InvalidRequest, Detail: "the last voter cannot be removed"}
+	case key == a.raft.Self() && a.raft.HandOver():
+		a.park(ctx, r)
+		a.retryLater(ctx)
+		return
 	default:
 		next = slices.Delete(next, i, i+1)
 	}

@@ -37,6 +37,10 @@ func TestALeaderThatIsRemovedIsFollowedByAVoterThatIsLeft(t *testing.T) {
 			}
 			w.until("one that is left leads", 3*time.Second, func() bool { return w.leader() != nil && w.leader() != lead })
 			next := w.leader()
+			w.until("the one that was removed follows it", time.Second, func() bool {
+				s := lead.board.Status()
+				return s.Leader == next.id && !s.Votes
+			})
 			if code := w.created(lead.create("after"), 2*time.Second); code != 0 {
 				t.Errorf("%d voters, seed %d: code %d", voters, seed, code)
 			}

@@ -42,6 +42,10 @@ func Refused(response kmsg.Response, code kerr.Code) bool {
 		return resp.ErrorCode == c
 	case *kmsg.AssignReplicasToDirsResponse:
 		return resp.ErrorCode == c
+	case *kmsg.AddRaftVoterResponse:
+		return resp.ErrorCode == c
+	case *kmsg.RemoveRaftVoterResponse:
+		return resp.ErrorCode == c
 	}
 	return false
 }
