@@ -255,14 +255,14 @@ func (op *fetchOp) count() {
 // fetchKey is the handler's; its own table cannot be asked while it is made.
 const fetchKey = 1
 
-// FetchFollower stands for the fetches of other brokers where requests are counted: Kafka tells them from those of consumers.
-// It is no API, and its key is no request's.
-var FetchFollower = &Handler{Key: firstPrivate - 1, Name: "FetchFollower", Min: 4, Max: 18}
+// FollowerFetchKey stands for the fetches of other brokers where requests are counted: Kafka tells them from those of consumers.
+// It is no request's key.
+const FollowerFetchKey = firstPrivate - 1
 
 // statsKey is what a fetch is counted under.
 func (r *reader) statsKey() int16 {
 	if r.follows() {
-		return FetchFollower.Key
+		return FollowerFetchKey
 	}
 	return fetchKey
 }

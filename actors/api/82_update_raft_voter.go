@@ -9,7 +9,7 @@ import (
 )
 
 // UpdateRaftVoter (key 82), versions 0-0 (KIP-853): a voter tells of its listeners and of the versions that it supports. Between
-// controllers only; the quorum's leader answers when the change is committed.
+// controllers only; the quorum's leader answers when the change is committed. A barrier on its connection.
 //
 // Errors: 6 NOT_LEADER_OR_FOLLOWER, 7 REQUEST_TIMED_OUT while another change is under way, 35 UNSUPPORTED_VERSION under
 // kraft.version 0, 42 INVALID_REQUEST without the controllers' listener or the present kraft.version, 74 FENCED_LEADER_EPOCH, 75

@@ -52,7 +52,7 @@ type RequestStats struct {
 func (s *Stats) Observe(v *Served) {
 	key := v.Handler.Key
 	if v.Between && key == fetchKey {
-		key = FetchFollower.Key
+		key = FollowerFetchKey
 	}
 	r := s.of(key)
 	r.ByVersion[v.Version&31].Add(1)

@@ -98,7 +98,7 @@ func (s *Server) collectRequests(e emitter) {
 	var fetches *tally
 	for _, r := range s.times.read() {
 		t, name := s.tallyOf(r), r.handler.Name
-		if name == "Fetch" || r.handler == api.FetchFollower {
+		if name == "Fetch" || r.handler == fetchFollower {
 			if fetches != nil {
 				both := fetches.plus(t)
 				fetches = &both

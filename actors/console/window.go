@@ -50,8 +50,11 @@ func newTimes(n *api.Node) *times {
 	return t
 }
 
+// fetchFollower is the name that Kafka has for the fetches of other brokers.
+var fetchFollower = &api.Handler{Key: api.FollowerFetchKey, Name: "FetchFollower"}
+
 // counted are the APIs that requests are counted by.
-func counted(n *api.Node) []*api.Handler { return append(slices.Clip(n.APIs), api.FetchFollower) }
+func counted(n *api.Node) []*api.Handler { return append(slices.Clip(n.APIs), fetchFollower) }
 
 // recentFlushes gives what came lately of all that was flushed.
 func (t *times) recentFlushes(all histogram.Counts) histogram.Counts {

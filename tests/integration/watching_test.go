@@ -132,6 +132,12 @@ func TestTheMetricsOfAClusterTellWhoFollowsWhoLagsAndWhoIsGone(t *testing.T) {
 	if gone == leading {
 		gone = c.Node(3)
 	}
+	isMissed(t, c, leading, gone)
+}
+
+// isMissed has a follower killed and started again, and looks at what is told of that.
+func isMissed(t *testing.T, c *node.Cluster, leading, gone *node.Node) {
+	t.Helper()
 	gone.Kill()
 	node.Eventually(t, "the partition is short of a replica", func() bool {
 		return lists(watched(t, c.Node(1), "/metrics"), "kafka_server_replicamanager_underreplicatedpartitions 1")
