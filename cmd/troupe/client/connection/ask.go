@@ -26,6 +26,18 @@ func Ask[R any](ctx context.Context, c *Client, name string, send request[R]) (a
 	return answer, err
 }
 
+// AskSettled is Ask where an answer may say that it comes too early, for who leads, or follows, is just changing: that is asked
+// again, as the Java client does. fault reads the error in an answer.
+func AskSettled[R any](ctx context.Context, c *Client, name string, send request[R], fault func(R) error) (answer R, err error) {
+	err = c.Call(ctx, name, func(ctx context.Context) (err error) {
+		if answer, err = send(ctx, c); err != nil {
+			return refused(answer, err)
+		}
+		return fault(answer)
+	})
+	return answer, err
+}
+
 // AskNode is Ask of one particular broker: what ApiVersions or DescribeLogDirs tell is true of that broker alone.
 func AskNode[R any](ctx context.Context, c *Client, to *kgo.Broker, name string, send request[R]) (answer R, err error) {
 	err = c.Call(ctx, name, func(ctx context.Context) (err error) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -189,7 +190,7 @@ func (c *Client) Call(ctx context.Context, name string, call func(context.Contex
 		}
 	}
 	// Only the call's own time: an interrupt ends the command without a word about brokers.
-	if err != nil && ctx.Err() == nil && within.Err() != nil {
+	if err != nil && ctx.Err() == nil && within.Err() != nil && !early(err) {
 		return fmt.Errorf("Timed out waiting for a node assignment. Call: %s", name)
 	}
 	return err
@@ -204,7 +205,15 @@ func Unreachable(err error) bool {
 // unsettled tells whether a group's coordinator was looked for while there was none: the topic of offsets is being made, or
 // the coordinator moves. The Java client looks again; kgo does so for what a coordinator answers, and not for this.
 func unsettled(err error) bool {
-	return errors.Is(err, kerr.CoordinatorNotAvailable) || errors.Is(err, kerr.CoordinatorLoadInProgress) || errors.Is(err, kerr.NotCoordinator)
+	return early(err) || errors.Is(err, kerr.CoordinatorNotAvailable) || errors.Is(err, kerr.CoordinatorLoadInProgress) || errors.Is(err, kerr.NotCoordinator)
+}
+
+// early tells whether an answer says that who leads is just changing, or who should follow does not yet.
+func early(err error) bool {
+	var told *kafkatext.Failure
+	return errors.As(err, &told) && slices.Contains([]int16{
+		kerr.NotController.Code, kerr.NotLeaderForPartition.Code, kerr.RequestTimedOut.Code,
+	}, told.Code)
 }
 
 // Unsupported tells whether the cluster is too old for a request. kgo's error has no exported name.

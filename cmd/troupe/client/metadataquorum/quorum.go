@@ -42,22 +42,24 @@ func ask(ctx context.Context, client *connection.Client) (*standing, error) {
 	topic.Topic = metadataTopic
 	topic.Partitions = append(topic.Partitions, kmsg.NewDescribeQuorumRequestTopicPartition())
 	req.Topics = append(req.Topics, topic)
-	resp, err := connection.Ask(ctx, client, "describeMetadataQuorum", req.RequestWith)
-	if err == nil {
-		err = kafkatext.Answer(resp.ErrorCode, resp.ErrorMessage)
-	}
+	resp, err := connection.AskSettled(ctx, client, "describeMetadataQuorum", req.RequestWith, quorumFault)
 	if err != nil {
 		return nil, err
 	}
-	if len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != 1 {
-		return nil, fmt.Errorf("DescribeMetadataQuorum received %d topics when 1 was expected", len(resp.Topics))
-	}
 	p := resp.Topics[0].Partitions[0]
-	if err := kafkatext.Answer(p.ErrorCode, p.ErrorMessage); err != nil {
-		return nil, err
-	}
 	at := endpoints(resp.Nodes)
 	return &standing{p.LeaderID, p.LeaderEpoch, p.HighWatermark, replicas(p.CurrentVoters, at), replicas(p.Observers, at)}, nil
+}
+
+func quorumFault(resp *kmsg.DescribeQuorumResponse) error {
+	if err := kafkatext.Answer(resp.ErrorCode, resp.ErrorMessage); err != nil {
+		return err
+	}
+	if len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != 1 {
+		return fmt.Errorf("DescribeMetadataQuorum received %d topics when 1 was expected", len(resp.Topics))
+	}
+	p := &resp.Topics[0].Partitions[0]
+	return kafkatext.Answer(p.ErrorCode, p.ErrorMessage)
 }
 
 // endpoints gives the controller listeners by node, as NAME://HOST:PORT.

@@ -56,10 +56,9 @@ func (a *add) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) erro
 	}
 	if !done.DryRun {
 		req.TimeoutMillis = int32(client.Timeout.Milliseconds())
-		resp, err := connection.Ask(ctx, client.Client, "addRaftVoter", req.RequestWith)
-		if err == nil {
-			err = kafkatext.Answer(resp.ErrorCode, resp.ErrorMessage)
-		}
+		_, err := connection.AskSettled(ctx, client.Client, "addRaftVoter", req.RequestWith, func(r *kmsg.AddRaftVoterResponse) error {
+			return kafkatext.Answer(r.ErrorCode, r.ErrorMessage)
+		})
 		if err != nil {
 			return told(ctx, err)
 		}
@@ -151,10 +150,9 @@ func (r *remove) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) e
 	if !done.DryRun {
 		req := kmsg.NewPtrRemoveRaftVoterRequest()
 		req.VoterID, req.VoterDirectoryID = int32(id), directory
-		resp, err := connection.Ask(ctx, client.Client, "removeRaftVoter", req.RequestWith)
-		if err == nil {
-			err = kafkatext.Answer(resp.ErrorCode, resp.ErrorMessage)
-		}
+		_, err := connection.AskSettled(ctx, client.Client, "removeRaftVoter", req.RequestWith, func(r *kmsg.RemoveRaftVoterResponse) error {
+			return kafkatext.Answer(r.ErrorCode, r.ErrorMessage)
+		})
 		if err != nil {
 			return told(ctx, err)
 		}

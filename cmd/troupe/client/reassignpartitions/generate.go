@@ -47,7 +47,16 @@ func (c *command) generate(ctx context.Context) error {
 	if option.JSON(c.fs) {
 		return option.WriteJSON(c.streams, map[string]any{"current": now, "proposed": proposed})
 	}
-	current, err := document(now, nil)
+	var brokers []int32
+	for _, p := range now {
+		brokers = append(brokers, p.Replicas...)
+	}
+	slices.Sort(brokers)
+	dirs, err := assignment.ReadDirectories(ctx, c.client, slices.Compact(brokers))
+	if err != nil {
+		return err
+	}
+	current, err := document(now, dirs)
 	if err != nil {
 		return err
 	}

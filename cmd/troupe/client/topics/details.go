@@ -32,7 +32,14 @@ func (c *command) addConfigs(ctx context.Context, topics []*topic) error {
 		}
 		t := byName[r.ResourceName]
 		// The minimum is kept even if it is the default, because two reports compare with it.
-		for _, entry := range r.Configs {
+		entries := map[string]*kmsg.DescribeConfigsResponseResourceConfig{}
+		var names []string
+		for i := range r.Configs {
+			names = append(names, r.Configs[i].Name)
+			entries[r.Configs[i].Name] = &r.Configs[i]
+		}
+		for _, name := range kafkatext.HashOrder(names, 0) { // as the script goes through them
+			entry := entries[name]
 			if entry.Name == "min.insync.replicas" && entry.Value != nil {
 				if t.minISR, err = strconv.Atoi(*entry.Value); err != nil {
 					return fmt.Errorf("min.insync.replicas of topic %s: %w", t.Name, err)
