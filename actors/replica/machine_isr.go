@@ -79,7 +79,9 @@ func (m *Machine) mayJoin(f *follower) bool {
 	return f.end >= m.highWatermark && f.end >= m.epochStart && m.eligible(f.id, f.epoch)
 }
 
+// open takes over isr, and puts it in the order in which Kafka's leaders name theirs, which people see in descriptions.
 func (m *Machine) open(isr []model.BrokerID) *Proposal {
+	slices.Sort(isr)
 	p := &proposal{isr: isr, sent: true}
 	p.Expands = len(isr) > len(m.isr)
 	p.LeaderEpoch, p.PartitionEpoch = m.leaderEpoch, m.partitionEpoch

@@ -44,9 +44,14 @@ func freshName(prefix string) string {
 // createTopic makes a topic whose records do not age, and waits for its leaders.
 func createTopic(t *testing.T, address, prefix string, partitions int32) string {
 	t.Helper()
+	return createReplicated(t, address, prefix, partitions, 1)
+}
+
+func createReplicated(t *testing.T, address, prefix string, partitions int32, replicas int16) string {
+	t.Helper()
 	admin := kadm.NewClient(client(t, address))
 	name, forever := freshName(prefix), "-1"
-	resp, err := admin.CreateTopic(t.Context(), partitions, 1, map[string]*string{"retention.ms": &forever}, name)
+	resp, err := admin.CreateTopic(t.Context(), partitions, replicas, map[string]*string{"retention.ms": &forever}, name)
 	if err != nil || resp.Err != nil {
 		t.Fatalf("create %s: %v, %v", name, err, resp.Err)
 	}

@@ -32,6 +32,8 @@ type cast struct {
 	// repeats tells of a client that goes on for a moment in a generation that has ended, so that it reads few lines twice
 	// (kafka-go does so against Kafka as well).
 	repeats bool
+	// writes is the library that writes the lines; nil is franz-go.
+	writes writer
 }
 
 // alone is a group of three members of one library.
@@ -102,35 +104,51 @@ func comeAndGo(t *testing.T, casts []cast) {
 	for _, c := range casts {
 		t.Run(c.title, func(t *testing.T) {
 			address := broker(t, append(quickGroups, "group.initial.rebalance.delay.ms=0")...)
-			topic, group := createTopic(t, address, "come", 2*int32(len(c.members))), freshName("group")
-			write := startWriting(t, address, topic)
-			admin := kadm.NewClient(client(t, address))
-			read := newReadings()
-			var leave []func()
-			for i, l := range c.members {
-				name := fmt.Sprintf("member-%d", i)
-				leave = append(leave, sync.OnceFunc(l(t, address, group, topic, name, read)))
-				t.Cleanup(leave[i]) // before the clients it may use are closed
-				node.Eventually(t, name+" reads", func() bool { return read.of(name) >= fewest })
-			}
-			last := fmt.Sprintf("member-%d", len(leave)-1)
-			for i, one := range leave[:len(leave)-1] {
-				one()
-				before := read.of(last)
-				node.Eventually(t, fmt.Sprintf("%s reads after member-%d has left", last, i), func() bool { return read.of(last) >= before+fewest })
-			}
-			written := write()
-			node.Eventually(t, "everything is committed", func() bool { return committedAll(t, admin, group, topic) })
-			leave[len(leave)-1]()
-			read.expectOnce(t, written, c)
+			c.play(t, address, createTopic(t, address, "come", 2*int32(len(c.members))), func() {})
 		})
 	}
 }
 
-// startWriting writes numbered lines, one a record, until the returned function is called, which gives their number.
-func startWriting(t *testing.T, address, topic string) (stop func() int) {
+// play is one performance. Meanwhile is called each time that a member has come or gone.
+func (c cast) play(t *testing.T, address, topic string, meanwhile func()) {
+	t.Helper()
+	if c.writes == nil {
+		c.writes = franzWriter
+	}
+	group, admin, read := freshName("group"), kadm.NewClient(client(t, address)), newReadings()
+	write := c.writes(t, address, topic)
+	var leave []func()
+	for i, l := range c.members {
+		name := fmt.Sprintf("member-%d", i)
+		leave = append(leave, sync.OnceFunc(l(t, address, group, topic, name, read)))
+		t.Cleanup(leave[i]) // before the clients it may use are closed
+		node.Eventually(t, name+" reads", func() bool { return read.of(name) >= fewest })
+		meanwhile()
+	}
+	last := fmt.Sprintf("member-%d", len(leave)-1)
+	for i, one := range leave[:len(leave)-1] {
+		one()
+		before := read.of(last)
+		node.Eventually(t, fmt.Sprintf("%s reads after member-%d has left", last, i), func() bool { return read.of(last) >= before+fewest })
+		meanwhile()
+	}
+	written := write()
+	node.Eventually(t, "everything is committed", func() bool { return committedAll(t, admin, group, topic) })
+	leave[len(leave)-1]()
+	read.expectOnce(t, written, c)
+}
+
+// writer writes numbered lines, one a record, until the returned function is called, which gives their number.
+type writer func(t *testing.T, address, topic string) (stop func() int)
+
+func franzWriter(t *testing.T, address, topic string) (stop func() int) {
 	t.Helper()
 	producer := client(t, address, kgo.DefaultProduceTopic(topic), kgo.RecordPartitioner(kgo.RoundRobinPartitioner()), kgo.ProducerLinger(0))
+	return paced(t, func(line string) error { return producer.ProduceSync(t.Context(), kgo.StringRecord(line)).FirstErr() })
+}
+
+// paced has lines written at the pace of a slow producer.
+func paced(t *testing.T, write func(line string) error) (stop func() int) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var written atomic.Int64
 	done := background(func() {
@@ -138,7 +156,7 @@ func startWriting(t *testing.T, address, topic string) (stop func() int) {
 		defer pace.Stop()
 		for n := 0; ctx.Err() == nil; n++ {
 			<-pace.C
-			if err := producer.ProduceSync(t.Context(), kgo.StringRecord(fmt.Sprintf("line-%d", n))).FirstErr(); err != nil {
+			if err := write(fmt.Sprintf("line-%d", n)); err != nil {
 				t.Error(err)
 			}
 			written.Add(1)

@@ -49,7 +49,10 @@ type walk struct {
 	address         string
 	admin           *kadm.Client
 	byKey, byNumber *kgo.Client // producers
-	steps           []step
+	dir             string      // of its files
+	// neutral and hide replace what differs from run to run: paths, and what one part made.
+	neutral, hide *strings.Replacer
+	steps         []step
 }
 
 // step is what one step printed, without what differs from run to run.
@@ -59,6 +62,7 @@ func newWalk(t *testing.T, address string, tools tools) *walk {
 	t.Helper()
 	return &walk{
 		T: t, tools: tools, address: address, admin: kadm.NewClient(client(t, address)),
+		dir: t.TempDir(), neutral: strings.NewReplacer(), hide: strings.NewReplacer(),
 		byKey: client(t, address), byNumber: client(t, address, kgo.RecordPartitioner(kgo.ManualPartitioner())),
 	}
 }
@@ -88,7 +92,11 @@ func kafkaBroker(t *testing.T, settings ...string) string {
 // call gives a tool and its arguments, with the broker's address.
 func (w *walk) call(command string) (tool string, args []string) {
 	words := strings.Fields(command)
-	return words[0], append([]string{"--bootstrap-server", w.address}, words[1:]...)
+	to := []string{"--bootstrap-server", w.address}
+	if words[0] == "cluster" { // its action comes first
+		return words[0], append(words[1:], to...)
+	}
+	return words[0], append(to, words[1:]...)
 }
 
 // run runs a tool to its end and keeps what it printed. More shapes it before it is kept.
@@ -117,8 +125,8 @@ func (w *walk) keep(title string, r kafka.Result, more ...func(string) string) {
 	for _, shape := range more {
 		out = shape(out)
 	}
-	w.steps = append(w.steps, step{title, plain(fmt.Sprintf("%s--- %s\n--- exit code %d\n",
-		out, strings.Join(told.FindAllString(r.Stderr, -1), "\n--- "), r.Code))})
+	text := plain(fmt.Sprintf("%s--- %s\n--- exit code %d\n", out, strings.Join(told.FindAllString(r.Stderr, -1), "\n--- "), r.Code))
+	w.steps = append(w.steps, step{w.hide.Replace(w.neutral.Replace(title)), w.hide.Replace(w.neutral.Replace(text))})
 }
 
 var (
@@ -138,6 +146,19 @@ func plain(text string) string {
 		}
 		return known[id]
 	})
+}
+
+// expectSteps compares what was printed with what has to be.
+func expectSteps(t *testing.T, got, want []step) {
+	t.Helper()
+	for i := range min(len(want), len(got)) {
+		if got[i] != want[i] {
+			t.Errorf("%s\nprints\n%s\nand Kafka's tool against Kafka\n%s", got[i].title, got[i].text, want[i].text)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d steps, not %d", len(got), len(want))
+	}
 }
 
 // sorted puts lines in order, where it is that of partitions read at once. Those of a table follow its header and the

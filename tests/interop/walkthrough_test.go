@@ -43,15 +43,7 @@ func TestTheWalkThroughPrintsTheSameWithBothToolsAgainstBothBrokers(t *testing.T
 	} {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel() // our tools mostly wait; Java's machines take the processor
-			got := newWalk(t, way.broker(t, walkSettings...), way.tools).through()
-			for i := range min(len(want), len(got)) {
-				if got[i] != want[i] {
-					t.Errorf("%s\nprints\n%s\nand Kafka's tool against Kafka\n%s", got[i].title, got[i].text, want[i].text)
-				}
-			}
-			if len(got) != len(want) {
-				t.Errorf("%d steps, not %d", len(got), len(want))
-			}
+			expectSteps(t, newWalk(t, way.broker(t, walkSettings...), way.tools).through(), want)
 		})
 	}
 }

@@ -80,6 +80,7 @@ var classes = map[string]string{
 	"replica-verification": "org.apache.kafka.tools.ReplicaVerificationTool",
 	"e2e-latency":          "org.apache.kafka.tools.EndToEndLatency",
 	"verifiable-producer":  "org.apache.kafka.tools.VerifiableProducer",
+	"server":               "kafka.Kafka",
 	"verifiable-consumer":  "org.apache.kafka.tools.VerifiableConsumer",
 }
 
