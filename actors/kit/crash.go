@@ -70,22 +70,23 @@ func (c *cell) guard(what string, f func()) {
 // strategy is the kit's supervision. It runs on the parent's goroutine, for an actor without parent on that actor's.
 type strategy struct{ system *System }
 
-// HandleFailure is part of protoactor's SupervisorStrategy.
-func (s *strategy) HandleFailure(_ *actor.ActorSystem, parent actor.Supervisor, pid *actor.PID,
+// HandleFailure is part of protoactor's SupervisorStrategy. Its orders go to the cell: a PID finds, once its actor has ended,
+// the next one of the name, which would lose what it has parked by a restart that it did not call for.
+func (s *strategy) HandleFailure(_ *actor.ActorSystem, _ actor.Supervisor, _ *actor.PID,
 	_ *actor.RestartStatistics, reason any, _ any) {
 	err := reason.(*PanicError)
 	c := err.cell
 	wait, ok := c.nextRestart(s.system.clock.Now())
 	if ok {
 		s.system.logPanic(err, "restarting", slog.Duration("in", wait))
-		c.restartAfter(wait, func() { parent.RestartChildren(pid) })
+		c.restartAfter(wait, func() { c.PostSystemMessage(&actor.Restart{}) })
 		return
 	}
 	s.system.logPanic(err, "stopping")
 	if !c.askedToStop() {
 		s.giveUp(c, err)
 	}
-	parent.StopChildren(pid)
+	c.PostSystemMessage(&actor.Stop{})
 }
 
 // giveUp tells the parent that a child is gone for good; at the top there is nobody but the system's owner.

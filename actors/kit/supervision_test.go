@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/actors/kit"
+	"troupe/internal/clock"
 )
 
 // fragile panics on "boom", parks requests, and answers "answer" by answering all of them.
@@ -201,6 +202,43 @@ func TestARestartDropsTheChildrenAndItsStartMakesThemAnew(t *testing.T) {
 			t.Fatalf("the child started %d times and the tree is %v", childLives, s.Tree())
 		}
 	})
+}
+
+// deaf is a clock whose timers cannot be stopped: they are under way already, as one of the machine's may be.
+type deaf struct{ *clock.Manual }
+
+func (d deaf) AfterFunc(after time.Duration, f func()) clock.Timer {
+	d.Manual.AfterFunc(after, f)
+	return deaf{}
+}
+
+func (deaf) Stop() bool { return false }
+
+// The child that was to be restarted ended with its parent's incarnation. Nobody answers what its namesake has parked when
+// that is restarted without having panicked.
+func TestARestartThatComesLateIsNotTheNextActorsOfTheName(t *testing.T) {
+	manual, order := clock.NewManual(time.Unix(1000, 0)), kit.NewDeterministic(1)
+	sys := kit.NewSystem(kit.Options{Clock: deaf{manual}, Dispatcher: order})
+	var log []string
+	parent := sys.Spawn("parent", cast(func() *role {
+		return &role{start: func(ctx *kit.Context) {
+			ctx.Spawn("child", kit.Props{Kind: "fragile", New: func() kit.Behavior { return &fragile{log: &log} }})
+		}}
+	}))
+	order.Run(1000)
+	parent.Panic()
+	order.Run(1000)
+	manual.Advance(kit.DefaultRestarts.MinBackoff / 2)
+	child, _ := sys.Find("parent/child")
+	child.Panic()
+	order.Run(1000)
+	manual.Advance(kit.DefaultRestarts.MinBackoff / 2) // the parent comes back, with another child
+	order.Run(1000)
+	manual.Advance(kit.DefaultRestarts.MinBackoff) // the first child's time has come
+	order.Run(1000)
+	if want := []string{"start 1", "crashed 1", "start 1"}; !slices.Equal(log, want) {
+		t.Errorf("the children's story is %q, want %q", log, want)
+	}
 }
 
 func TestAStopDuringTheBackoffDoesNotWaitForIt(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -63,7 +64,8 @@ func NewSystem(o Options) *System {
 	s.supervisor = &strategy{s}
 	// What protoactor would log the kit logs itself, with more to it.
 	quiet := func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
-	s.proto = actor.NewActorSystem(actor.WithLoggerFactory(quiet))
+	// It counts orders to actors that have ended, for that log, on a goroutine that it keeps for the interval: a second, otherwise.
+	s.proto = actor.NewActorSystem(actor.WithLoggerFactory(quiet), actor.WithDeadLetterThrottleInterval(time.Nanosecond))
 	// Protoactor's registry is made of 32,768 maps, 2.8 MiB when empty. It is asked only when an actor starts or ends
 	// and for orders, so 32 of them serve; what was registered till now is never asked for by name.
 	registry := s.proto.ProcessRegistry.LocalPIDs
