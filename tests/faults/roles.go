@@ -20,9 +20,6 @@ func choose(r role) Step {
 	}
 }
 
-// theOthers chooses those that are not chosen.
-func theOthers(s *stage) { s.chosen = s.except(s.chosen) }
-
 // leading counts the partitions that each node leads.
 func (s *stage) leading() map[int32]int {
 	s.Helper()
