@@ -72,6 +72,12 @@ func client(t *testing.T, address string, options ...kgo.Opt) *kgo.Client {
 	return cl
 }
 
+// watcher is who waits for a change of the cluster: it asks anew each time, instead of once in five seconds.
+func watcher(t *testing.T, address string) *kadm.Client {
+	t.Helper()
+	return kadm.NewClient(client(t, address, kgo.MetadataMinAge(10*time.Millisecond)))
+}
+
 // troupe runs one of the binary's own client commands to its end.
 func troupe(t testing.TB, stdin string, args ...string) kafka.Result {
 	t.Helper()

@@ -39,7 +39,7 @@ func TestMembersReadOnceWhileLeadersMove(t *testing.T) {
 			t.Parallel() // members mostly wait for each other
 			address := cluster.address(1)
 			topic := createReplicated(t, address, "moved", 4, 3)
-			admin := kadm.NewClient(client(t, address))
+			admin := watcher(t, address)
 			c.play(t, address, topic, func() { moveLeaders(t, admin, topic) })
 		})
 	}

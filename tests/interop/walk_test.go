@@ -49,6 +49,7 @@ type walk struct {
 	address         string
 	admin           *kadm.Client
 	byKey, byNumber *kgo.Client // producers
+	replicas        int         // of its topics
 	dir             string      // of its files
 	// neutral and hide replace what differs from run to run: paths, and what one part made.
 	neutral, hide *strings.Replacer
@@ -61,8 +62,8 @@ type step struct{ title, text string }
 func newWalk(t *testing.T, address string, tools tools) *walk {
 	t.Helper()
 	return &walk{
-		T: t, tools: tools, address: address, admin: kadm.NewClient(client(t, address)),
-		dir: t.TempDir(), neutral: strings.NewReplacer(), hide: strings.NewReplacer(),
+		T: t, tools: tools, address: address, admin: watcher(t, address),
+		replicas: 1, dir: t.TempDir(), neutral: strings.NewReplacer(), hide: strings.NewReplacer(),
 		byKey: client(t, address), byNumber: client(t, address, kgo.RecordPartitioner(kgo.ManualPartitioner())),
 	}
 }
