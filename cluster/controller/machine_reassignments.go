@@ -61,6 +61,9 @@ func (m *Machine) reassign(name string, asked kmsg.AlterPartitionAssignmentsRequ
 	}
 	// What counts as the old list is the one before the running reassignment.
 	old := without(p.Replicas, p.Adding...)
+	if has := trusted(p); !slices.ContainsFunc(has, func(id model.BrokerID) bool { return slices.Contains(old, id) || slices.Contains(target, id) }) {
+		old = append(old, has...) // only they have what is committed: they stay until others have it
+	}
 	if !resize && len(target) != len(old) {
 		return nil, fail(kerr.InvalidReplicationFactor, fmt.Sprintf(
 			"The replication factor is changed from %d to %d", len(old), len(target)))
@@ -72,6 +75,14 @@ func (m *Machine) reassign(name string, asked kmsg.AlterPartitionAssignmentsRequ
 	return c.record(), nil
 }
 
+// trusted are the replicas that have all that is committed: the ISR, or the eligible leaders of one that is empty.
+func trusted(p *image.Partition) []model.BrokerID {
+	if len(p.ISR) > 0 {
+		return p.ISR
+	}
+	return p.ELR
+}
+
 // cancelReassignment goes back to the replicas from before, if one of them can lead.
 func (m *Machine) cancelReassignment(t *image.Topic, n int32, p *image.Partition) (*record.PartitionChange, error) {
 	if !p.Reassigning() {
@@ -80,7 +91,7 @@ func (m *Machine) cancelReassignment(t *image.Topic, n int32, p *image.Partition
 	c := m.change(t, n)
 	c.replicas, c.adding, c.removing = without(p.Replicas, p.Adding...), nil, nil
 	c.isr = without(p.ISR, p.Adding...)
-	if len(c.isr) == 0 && c.election != electUnclean {
+	if len(c.isr) == 0 && (c.election != electUnclean || !slices.ContainsFunc(c.replicas, c.live)) {
 		return nil, fail(kerr.InvalidReplicaAssignment,
 			"The reassignment cannot be reverted: only new replicas are in sync, and unclean leader election is not enabled.")
 	}
