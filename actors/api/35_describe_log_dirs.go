@@ -38,7 +38,7 @@ func handleDescribeLogDirs(n *Node, r *Request) {
 			out.ErrorCode = int16(kerr.KafkaStorageError)
 			continue
 		}
-		out.Topics, out.IsCordoned = describedLogs(logs[d]), n.cordoned(d.ID)
+		out.Topics, out.IsCordoned = describedLogs(d, logs[d]), n.cordoned(d.ID)
 		g.expect()
 		d.ColdLane(model.TopicPartition{}).SendCaused(r.Cause, &disk.Task{
 			Name: "space of " + d.Path,
@@ -61,9 +61,15 @@ func handleDescribeLogDirs(n *Node, r *Request) {
 // logsByDir finds the logs that are asked for.
 func (n *Node) logsByDir(topics []kmsg.DescribeLogDirsRequestTopic) map[*disk.Dir][]*replica.Handle {
 	found := map[*disk.Dir][]*replica.Handle{}
+	add := func(h *replica.Handle) {
+		found[h.Dir()] = append(found[h.Dir()], h)
+		if f := h.Future(); f != nil && f.Dir != h.Dir() {
+			found[f.Dir] = append(found[f.Dir], h)
+		}
+	}
 	if topics == nil {
 		for _, h := range n.Replicas.All() {
-			found[h.Dir()] = append(found[h.Dir()], h)
+			add(h)
 		}
 		return found
 	}
@@ -73,7 +79,7 @@ func (n *Node) logsByDir(topics []kmsg.DescribeLogDirsRequestTopic) map[*disk.Di
 		for _, p := range t.Partitions {
 			tp := model.TopicPartition{Topic: t.Topic, Partition: p}
 			if h := n.Replicas.Get(tp); h != nil && !seen[tp] {
-				found[h.Dir()] = append(found[h.Dir()], h)
+				add(h)
 			}
 			seen[tp] = true
 		}
@@ -81,8 +87,9 @@ func (n *Node) logsByDir(topics []kmsg.DescribeLogDirsRequestTopic) map[*disk.Di
 	return found
 }
 
-// describedLogs lists the logs of one directory by topic. Nothing lags: a log that is here is the one in use.
-func describedLogs(logs []*replica.Handle) []kmsg.DescribeLogDirsResponseDirTopic {
+// describedLogs lists the logs of one directory by topic. One that is in use does not lag; the copy of one that is being moved
+// here lacks what it has still to copy.
+func describedLogs(d *disk.Dir, logs []*replica.Handle) []kmsg.DescribeLogDirsResponseDirTopic {
 	slices.SortFunc(logs, func(a, b *replica.Handle) int {
 		return cmp.Or(cmp.Compare(a.TP.Topic, b.TP.Topic), cmp.Compare(a.TP.Partition, b.TP.Partition))
 	})
@@ -95,6 +102,12 @@ func describedLogs(logs []*replica.Handle) []kmsg.DescribeLogDirsResponseDirTopi
 		}
 		p := kmsg.NewDescribeLogDirsResponseDirTopicPartition()
 		p.Partition, p.Size = h.TP.Partition, h.Size()
+		if f := h.Future(); f != nil && f.Dir == d && h.Dir() != d {
+			p.Size, p.IsFuture = f.Size, true
+			if v := h.View(); v != nil {
+				p.OffsetLag = int64(max(v.LogEnd-f.End, 0))
+			}
+		}
 		last := &topics[len(topics)-1]
 		last.Partitions = append(last.Partitions, p)
 	}

@@ -23,6 +23,7 @@ var handlers = []*Handler{
 	offsetForLeaderEpoch,
 	describeConfigs,
 	alterConfigs,
+	alterReplicaLogDirs,
 	describeLogDirs,
 	createPartitions,
 	deleteGroups,

@@ -35,6 +35,7 @@ type Node struct {
 	Sessions   *Sessions
 	// LeaderQuota bounds what followers are given of throttled partitions.
 	LeaderQuota *throttle.Quota
+	Moves       kit.Ref // moves replicas between log directories
 	Producers   ProducerIDs
 	Groups      Groups
 	Authorizer  Authorizer

@@ -102,7 +102,7 @@ type Broker struct {
 
 // refs are the actors that the broker addresses itself.
 type refs struct {
-	warden, metadata, controller, lifecycle, producerIDs, checkpointer, groups, peers, fetchers, alterations kit.Ref
+	warden, metadata, controller, lifecycle, producerIDs, checkpointer, groups, peers, fetchers, alterations, moves kit.Ref
 	// listeners are those of clients and brokers; other nodes come in at gates before this one serves, and until it has left.
 	listeners, gates []kit.Ref
 }

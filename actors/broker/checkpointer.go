@@ -108,7 +108,8 @@ func (c *checkpointer) read(d *disk.Dir, file string, settled model.Offset) disk
 	}
 	for _, h := range c.replicas.All() {
 		at, ok := h.Checkpoint()
-		if h.Dir() != d || !ok {
+		f := h.Future()
+		if !ok || h.Dir() != d && (f == nil || !f.Naming || f.Dir != d) { // where a copy is about to get the name it has it
 			continue
 		}
 		switch file {

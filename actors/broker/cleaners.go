@@ -7,6 +7,7 @@ import (
 	"troupe/actors/cleaner"
 	"troupe/actors/disk"
 	"troupe/actors/kit"
+	"troupe/actors/move"
 	"troupe/actors/replica"
 	"troupe/configs"
 )
@@ -22,8 +23,9 @@ func (b *Broker) spawnCleaners() {
 	}
 }
 
-// dropped has the checkpoint of a deleted log forgotten.
+// dropped has the checkpoint of a deleted log forgotten, and its copy if it is being moved.
 func (b *Broker) dropped(h *replica.Handle) {
+	b.refs.moves.Send(&move.Dropped{Handle: h})
 	if ref, ok := b.cleaners[h.Dir()]; ok {
 		ref.Send(&cleaner.Dropped{Handle: h})
 	}

@@ -119,6 +119,8 @@ func (l *lifecycle) Receive(ctx *kit.Context, m kit.Message) {
 		if l.registered {
 			l.beat(ctx)
 		}
+	case *replicaMoved:
+		l.onReplicaMoved(ctx)
 	case *enlisted:
 		l.onEnlisted(m.code)
 	case *placed:

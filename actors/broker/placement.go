@@ -31,6 +31,18 @@ type placed struct{}
 
 func (*placed) MessageKind() string { return "lifecycle.placed" }
 
+// replicaMoved tells of a replica that lies in another directory now: the controller hears of it at once.
+type replicaMoved struct{}
+
+func (*replicaMoved) MessageKind() string { return "lifecycle.replica-moved" }
+
+func (l *lifecycle) onReplicaMoved(ctx *kit.Context) {
+	l.placement.told = nil
+	if l.registered {
+		l.place(ctx)
+	}
+}
+
 // placementsMax bounds one request, and with it one transaction of the metadata log. It is Kafka's number.
 const placementsMax = 2250
 

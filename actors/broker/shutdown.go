@@ -25,7 +25,7 @@ func (b *Broker) shutDown(ctx context.Context) error {
 	// The order of a clean stop: leaderships move away while clients and followers are still served, so that nobody waits
 	// for an election; nothing new comes in and what came is answered; logs are closed, so that the checkpoints are of what is
 	// on disk; the actors go last, since every stage needs some.
-	stages := []func(context.Context) error{b.stopGroups, b.leave, b.handOver, b.drainListeners, b.stopCleaners, b.closeLogs, b.checkpointAll, b.closeGates,
+	stages := []func(context.Context) error{b.stopGroups, b.leave, b.handOver, b.drainListeners, b.stopMoves, b.stopCleaners, b.closeLogs, b.checkpointAll, b.closeGates,
 		func(ctx context.Context) error { return wait(ctx, said) }, b.stopActors}
 	for _, stage := range stages {
 		if err := stage(ctx); err != nil {

@@ -125,18 +125,20 @@ func (b *Broker) spawnReplicas() {
 	deps := &replica.Deps{
 		Self: b.cfg.NodeID, Log: b.log, Journal: b.journal, Dropped: b.dropped, ProducerExpiry: func() time.Duration { return b.source.Broker().Producers.Expiration },
 		Fetchers: b.refs.fetchers, Alterations: b.refs.alterations, Eligible: b.eligible, LagMax: b.cfg.Replication.LagMax,
+		Moved:      b.movedWithin,
 		TellCopies: b.cfg.Replication.Selector == configs.RackAwareSelector,
 	}
 	pace := replica.Pace{First: b.cfg.Log.InitialTaskDelay, Retention: b.cfg.Log.RetentionCheck, Producers: b.cfg.Producers.ExpirationCheck}
 	for i := range shardCount {
 		b.shards = append(b.shards, b.system.Spawn(fmt.Sprintf("replicas/%d", i), replica.NewShard(deps, pace)))
 	}
+	b.spawnMoves()
 	b.spawnCleaners()
 	b.spawnGroups()
 	md := metadata.Deps{
 		Coordinators: map[string]kit.Ref{api.OffsetsTopic: b.refs.groups},
 		Self:         b.cfg.NodeID, Incarnation: b.incarnation, Source: b.source, Replicas: b.replicas, Shards: b.shards, Dirs: b.dirs, Log: b.log, Journal: b.journal,
-		Peers: b.refs.peers, InterBroker: b.cfg.InterBroker, Controllers: b.cfg.Quorum.Listener, Found: found, Clean: clean, Settled: b.opening.settled, Opened: b.opening.opened,
+		Peers: b.refs.peers, InterBroker: b.cfg.InterBroker, Controllers: b.cfg.Quorum.Listener, Found: found, Clean: clean, Settled: func(logs int) { b.opening.settled(logs); b.resumeMoves() }, Opened: b.opening.opened,
 	}
 	b.refs.metadata = b.system.Spawn("metadata", metadata.New(md))
 	dirs := b.dirs
@@ -219,7 +221,7 @@ func (b *Broker) connect() {
 	b.node = &api.Node{
 		ID: cfg.NodeID, Self: b.introduction, Peers: b.peers, Config: cfg, Layers: b.source.Layers, Images: b.source, Replicas: b.replicas, Dirs: b.dirs,
 		Controller: b.refs.controller, Sessions: api.NewSessions(b.clock, int(cfg.Fetch.SessionSlots)),
-		LeaderQuota: b.quotas.leader, Producers: idSource{b.refs.producerIDs}, Groups: b.groups, Authorizer: api.AllowAll{}, APIs: api.Table(),
+		LeaderQuota: b.quotas.leader, Moves: b.refs.moves, Producers: idSource{b.refs.producerIDs}, Groups: b.groups, Authorizer: api.AllowAll{}, APIs: api.Table(),
 		Quorum: b.quorum.Status, Clock: b.clock, Log: b.log, Stats: b.stats,
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -117,7 +117,7 @@ func (a *applier) host(ctx *kit.Context, tp model.TopicPartition, id model.Topic
 	found, old := a.claim(tp, id)
 	dir := found.Dir
 	if !old {
-		dir = a.place(p.Directories, at)
+		dir = a.place(tp, p.Directories, at)
 	}
 	var opened func(partitionlog.Recovery, error)
 	if old {
@@ -156,14 +156,18 @@ func (a *applier) claim(tp model.TopicPartition, id model.TopicID) (f Found, old
 	return f, true
 }
 
-// place gives the directory that the metadata names, or the healthy one with the fewest replicas.
-func (a *applier) place(assigned []model.DirectoryID, at int) *disk.Dir {
+// place gives the directory that the metadata names, or AlterReplicaLogDirs did before the replica was here, or the healthy one
+// with the fewest replicas.
+func (a *applier) place(tp model.TopicPartition, assigned []model.DirectoryID, at int) *disk.Dir {
 	if at < len(assigned) {
 		for _, d := range a.deps.Dirs {
 			if d.ID == assigned[at] {
 				return d
 			}
 		}
+	}
+	if d := a.deps.Replicas.Preferred(tp); d != nil && d.Err() == nil {
+		return d
 	}
 	// Kafka's rule, too: directories fill evenly by number of replicas, not by bytes.
 	counts := make(map[*disk.Dir]int, len(a.deps.Dirs))

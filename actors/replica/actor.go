@@ -20,6 +20,8 @@ type Deps struct {
 	// Eligible tells who may be in an ISR; nil for nobody. LagMax is replica.lag.time.max.ms; 0 for no rounds.
 	Eligible Eligible
 	LagMax   time.Duration
+	// Moved is told, on the replica's goroutine, that a replica lies in another log directory now; nil for nobody. It only signals.
+	Moved func(*Handle)
 	// TellCopies has leaders publish where their followers are, which costs a little with each fetch.
 	TellCopies bool
 	// ProducerExpiry is producer.id.expiration.ms.
@@ -62,7 +64,8 @@ type actor struct {
 	following   following
 	cut         *cut       // nil for none
 	isrTimer    *kit.Timer // of the leader of a replicated partition
-	grown       bool       // followers that wait for data must be told
+	freezing    freezing
+	grown       bool // followers that wait for data must be told
 }
 
 func newActor(deps *Deps, kept *durable) kit.Behavior {
@@ -144,6 +147,16 @@ func (a *actor) Receive(ctx *kit.Context, m kit.Message) {
 		a.lowered(ctx, m)
 	case *startNoted:
 		a.startNoted(ctx, m)
+	case *Freeze:
+		a.freeze(m)
+	case *Swap:
+		a.swap(ctx, m)
+	case *Thaw:
+		a.thaw(ctx, a.freezing.asked)
+	case *freezeOver:
+		a.thaw(ctx, m.freeze)
+	case *foundName:
+		a.foundName(ctx, m)
 	case *Close:
 		a.kept.ending.close = m
 		a.unfollow()
@@ -170,6 +183,7 @@ func (a *actor) EndBatch(ctx *kit.Context) {
 	a.notify(ctx.Turn())
 	a.tellPosition(ctx)
 	a.armExpiry(ctx)
+	a.grantFreeze(ctx)
 	a.end(ctx)
 }
 
@@ -207,6 +221,7 @@ func (a *actor) dismiss() {
 	a.stalled = nil
 	a.surveying.answer(ErrStarting)
 	a.replacing.answer(ErrStarting)
+	a.unfreeze(nil, ErrStarting)
 	a.unfollow()
 	for _, log := range []*partitionlog.Log{a.log, a.former} {
 		if log != nil {

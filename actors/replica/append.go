@@ -21,7 +21,7 @@ func (a *actor) append(ctx *kit.Context, m *Append) {
 		a.answers = append(a.answers, w.refused(code))
 		return
 	}
-	if a.log == nil {
+	if a.log == nil || a.frozen() {
 		a.stalled = append(a.stalled, m)
 		return
 	}
@@ -126,8 +126,18 @@ func (a *actor) finished(ctx *kit.Context, m *finished) {
 		return
 	}
 	for i, job := range m.Jobs {
-		a.log.Done(job, m.Errs[i])
+		if job == a.freezing.name {
+			a.freezing.swap.Log.Done(job, m.Errs[i])
+		} else {
+			a.log.Done(job, m.Errs[i])
+		}
 		a.kindDone(ctx, job, m.Errs[i])
+		if m.Errs[i] == nil {
+			a.swapStep(ctx, job)
+		} else if job == a.freezing.name {
+			a.giveUpLog(ctx, m.Errs[i])
+			return
+		}
 	}
 	a.changed = true
 	if a.following.due {
@@ -141,7 +151,7 @@ func (a *actor) finished(ctx *kit.Context, m *finished) {
 		return
 	}
 	now := ctx.Now()
-	if a.cut == nil { // else it waits for all that is under way
+	if a.cut == nil && !a.frozen() { // else it waits for all that is under way
 		for _, job := range a.log.Background(now.UnixMilli()) {
 			a.run(ctx, job)
 		}
@@ -197,7 +207,7 @@ func (a *actor) flushByPolicy(ctx *kit.Context) {
 // flush has one sync on its way at a time: the next one covers all that was written meanwhile (group commit).
 func (a *actor) flush(ctx *kit.Context) {
 	a.flushTimer = nil
-	if a.log == nil || a.flushJob != nil {
+	if a.log == nil || a.flushJob != nil || a.frozen() {
 		return
 	}
 	if a.flushJob = a.log.Flush(); a.flushJob != nil {

@@ -44,6 +44,13 @@ func (r *replacing) answer(err error) {
 	}
 }
 
+// dismiss gives up what no job has begun.
+func (r *replacing) dismiss(err error) {
+	if r.job == nil {
+		r.answer(err)
+	}
+}
+
 // surveying is a Survey that waits for the flush.
 type surveying struct {
 	message   *Survey
@@ -63,7 +70,7 @@ func (s *surveying) answer(err error) {
 // survey keeps the view of this moment and answers when all that it shows is flushed (awaitFlush). One at a time is enough:
 // a directory's cleaner has one run a log.
 func (a *actor) survey(m *Survey) {
-	if a.log == nil || a.kept.ending.asked() || a.surveying.message != nil {
+	if a.log == nil || a.kept.ending.asked() || a.frozen() || a.surveying.message != nil {
 		m.Done(nil, nil, ErrStarting)
 		return
 	}
@@ -86,7 +93,7 @@ func (a *actor) awaitFlush(ctx *kit.Context) {
 
 // replace keeps the request until the log takes it: while files are renamed by other work there is nothing to be staged.
 func (a *actor) replace(m *Replace) {
-	if a.replacing.message != nil {
+	if a.replacing.message != nil || a.frozen() {
 		m.Done(partitionlog.ErrBusy)
 		return
 	}

@@ -72,6 +72,10 @@ func (a *actor) fetched(ctx *kit.Context, m *Fetched) {
 		return
 	}
 	f.fetcher, f.loan = m.Fetcher, m.Loan
+	if a.frozen() { // it is asked for again when the log is there
+		f.due = true
+		return
+	}
 	do, at := m.judge(standing{a.log.LogStart(), a.log.StagedEnd(), a.log.EpochEnd})
 	switch do {
 	case askAgain:

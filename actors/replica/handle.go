@@ -30,6 +30,7 @@ type Handle struct {
 	TopicID model.TopicID
 
 	dir    atomic.Pointer[disk.Dir]
+	future atomic.Pointer[Future]
 	actor  atomic.Pointer[kit.Ref]
 	view   atomic.Pointer[partitionlog.View]
 	status atomic.Pointer[Status]
@@ -157,7 +158,8 @@ func (h *Handle) RecoveryPoint() model.Offset { return model.Offset(h.recoveryPo
 
 // Directory finds the handles of the replicas on this broker.
 type Directory struct {
-	shards [directoryShards]struct {
+	preferred sync.Map // model.TopicPartition -> *disk.Dir
+	shards    [directoryShards]struct {
 		sync.RWMutex
 		m map[model.TopicPartition]*Handle
 	}
@@ -181,6 +183,17 @@ func ShardOf(tp model.TopicPartition, n int) int {
 		h = (h ^ uint32(tp.Topic[i])) * 16777619
 	}
 	return int(h>>16) % n
+}
+
+// Prefer keeps in mind where a replica is to be put that is not here yet.
+func (d *Directory) Prefer(tp model.TopicPartition, dir *disk.Dir) { d.preferred.Store(tp, dir) }
+
+// Preferred gives what Prefer said, once; nil for nothing.
+func (d *Directory) Preferred(tp model.TopicPartition) *disk.Dir {
+	if dir, ok := d.preferred.LoadAndDelete(tp); ok {
+		return dir.(*disk.Dir)
+	}
+	return nil
 }
 
 // Get finds a replica; nil when this broker has none.

@@ -137,7 +137,7 @@ func (a *actor) serving() kerr.Code {
 	if code := a.unavailable(); code != kerr.None {
 		return code
 	}
-	if _, leading := a.machine.Leading(); a.log == nil || !leading {
+	if _, leading := a.machine.Leading(); a.log == nil || !leading || a.frozen() {
 		return kerr.NotLeaderOrFollower
 	}
 	return kerr.None
@@ -145,7 +145,7 @@ func (a *actor) serving() kerr.Code {
 
 // maintain applies what time alone brings: retention, expiry of producers, background work.
 func (a *actor) maintain(ctx *kit.Context, m *Maintain) {
-	if a.log == nil || a.kept.ending.asked() {
+	if a.log == nil || a.kept.ending.asked() || a.frozen() {
 		return
 	}
 	now := ctx.Now().UnixMilli()

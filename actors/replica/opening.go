@@ -20,6 +20,10 @@ func logDir(h *Handle) string { return filepath.Join(h.Dir().Path, h.TP.String()
 // open has the bulk lane open the log from its files, when the jobs of a log before it have ended on the other lanes:
 // one that is still to be written would land in the middle of the new log.
 func (a *actor) open(ctx *kit.Context) {
+	if s := a.kept.swapping; s != nil && !s.gone {
+		a.findName(ctx)
+		return
+	}
 	h, self := a.kept.handle, ctx.Self()
 	res := &opened{incarnation: ctx.Incarnation()}
 	params := partitionlog.OpenParams{
@@ -27,7 +31,7 @@ func (a *actor) open(ctx *kit.Context) {
 		Clean: a.kept.clean, Kept: a.kept.kept, Cleaned: a.kept.cleaned, TopicID: h.TopicID,
 	}
 	a.kept.clean, a.kept.kept = false, false // a second opening finds what was written since, or failed to be
-	renewed := a.kept.renewed
+	renewed, moved := a.kept.renewed, a.kept.swapping
 	a.opening = true
 	cfg := h.Config()
 	task := &disk.Task{
@@ -35,6 +39,9 @@ func (a *actor) open(ctx *kit.Context) {
 		Do: func() (err error) {
 			if renewed {
 				err = h.Dir().Checkpoints.Forget(h.TP)
+			}
+			if moved != nil {
+				err = errors.Join(err, partitionlog.TakeName(h.Dir().Env.FS, moved.future, logDir(h)))
 			}
 			if err == nil {
 				res.log, res.recovery, err = partitionlog.Open(h.Dir().Env, logDir(h), h.TP, cfg.Log, params)
@@ -121,7 +128,7 @@ func (a *actor) opened(ctx *kit.Context, m *opened) {
 		a.deps.Log.Warn("log was damaged, what is whole of it is kept", "partition", a.kept.handle.TP.String(), "dir", a.kept.handle.Dir().Path, "err", r.Reason,
 			"cut_off_bytes", r.TruncatedBytes, "deleted_segments", r.DeletedSegments)
 	}
-	a.kept.renewed = false
+	a.kept.renewed, a.kept.swapping = false, nil
 	a.adopt(ctx, m.log)
 	a.publish() // who is told that the log is open finds it so
 	a.kept.tell(m.recovery, nil)
@@ -177,6 +184,7 @@ func (a *actor) giveUpLog(ctx *kit.Context, err error) {
 		a.answers = append(a.answers, w.failed(kerr.KafkaStorageError))
 	}
 	a.unfollow()
+	a.unfreeze(ctx, err)
 	a.former, a.log, a.flushJob = a.log, nil, nil
 	a.appends, a.cut = nil, nil
 	a.machine = a.newMachine()

@@ -3,6 +3,7 @@ package replica
 import (
 	"time"
 
+	"troupe/actors/disk"
 	"troupe/actors/kit"
 	"troupe/internal/model"
 	"troupe/partitionlog"
@@ -66,6 +67,7 @@ type (
 	// unlinkDue is the end of file.delete.delay.ms.
 	unlinkDue struct {
 		handle *Handle
+		dir    *disk.Dir // that the files are in
 		path   string
 		delay  time.Duration
 	}

@@ -89,6 +89,8 @@ func (s *shard) Receive(ctx *kit.Context, m kit.Message) {
 		s.cleared(ctx, m.handle)
 	case *unlinkDue:
 		s.unlink(ctx, m)
+	case *movedAway:
+		s.unlinkLater(ctx, m.handle, m.dir, m.path)
 	case kit.Terminated:
 		s.terminated(ctx, m.Actor)
 	case kit.GaveUp:
@@ -195,9 +197,7 @@ func (s *shard) drop(ctx *kit.Context, m *Drop) {
 func (s *shard) removed(ctx *kit.Context, m *removed) {
 	h := s.roster.hosted[m.handle.TP]
 	if m.removal.Err == nil {
-		due := &unlinkDue{m.handle, m.removal.Path, time.Duration(m.handle.Config().Log.FileDeleteDelayMs) * time.Millisecond}
-		s.roster.unlinks[due.path] = due
-		ctx.After(due.delay, due)
+		s.unlinkLater(ctx, m.handle, m.handle.Dir(), m.removal.Path)
 		return
 	}
 	if h == nil || h.kept.handle != m.handle || h.clearing {
@@ -207,22 +207,28 @@ func (s *shard) removed(ctx *kit.Context, m *removed) {
 	s.clear(ctx, m.handle)
 }
 
+func (s *shard) unlinkLater(ctx *kit.Context, h *Handle, dir *disk.Dir, path string) {
+	due := &unlinkDue{h, dir, path, time.Duration(h.Config().Log.FileDeleteDelayMs) * time.Millisecond}
+	s.roster.unlinks[due.path] = due
+	ctx.After(due.delay, due)
+}
+
 func (s *shard) clear(ctx *kit.Context, h *Handle) {
 	self := ctx.Self()
-	s.removeFiles(ctx, h, logDir(h), false, func() { self.Send(&cleared{h}) })
+	s.removeFiles(ctx, h, h.Dir(), logDir(h), false, func() { self.Send(&cleared{h}) })
 }
 
 func (s *shard) unlink(ctx *kit.Context, m *unlinkDue) {
 	delete(s.roster.unlinks, m.path)
-	s.removeFiles(ctx, m.handle, m.path, true, func() {})
+	s.removeFiles(ctx, m.handle, m.dir, m.path, true, func() {})
 }
 
 // removeFiles is deferrable for a directory whose name says that it is deleted: a start removes those.
-func (s *shard) removeFiles(ctx *kit.Context, h *Handle, path string, deferrable bool, then func()) {
+func (s *shard) removeFiles(ctx *kit.Context, h *Handle, dir *disk.Dir, path string, deferrable bool, then func()) {
 	log, told := s.deps.Log, s.deps.Journal
-	ctx.Send(h.Dir().BulkLane(h.TP), &disk.Task{
+	ctx.Send(dir.BulkLane(h.TP), &disk.Task{
 		Name: "remove " + path, Deferrable: deferrable,
-		Do: partitionlog.RemoveDirectory(h.Dir().Env, path).Run,
+		Do: partitionlog.RemoveDirectory(dir.Env, path).Run,
 		Done: func(err error) {
 			switch {
 			case errors.Is(err, disk.ErrPutOff):

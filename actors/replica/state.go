@@ -23,6 +23,8 @@ type durable struct {
 	noting        noting
 	cleaned       model.Offset // as it was at the start
 	clean, kept   bool
+	// swapping is a move to another log directory that may have come to any step.
+	swapping *swapping
 	// worked is true once jobs of a log may be on their way: they must have ended before the log is opened anew.
 	worked  bool
 	opened  func(partitionlog.Recovery, error) // told of the first opening; nil afterwards

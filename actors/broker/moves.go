@@ -1,0 +1,34 @@
+package broker
+
+import (
+	"context"
+
+	"troupe/actors/move"
+	"troupe/actors/replica"
+)
+
+// spawnMoves makes the actor that moves replicas between the log directories of this broker.
+func (b *Broker) spawnMoves() {
+	b.refs.moves = b.system.Spawn("moves", move.New(move.Deps{Quota: b.quotas.directories, Log: b.log}))
+}
+
+// movedWithin has the controller told of a replica that lies in another directory now (KIP-858).
+func (b *Broker) movedWithin(*replica.Handle) { b.refs.lifecycle.Send(&replicaMoved{}) }
+
+// resumeMoves goes on, once it is known which logs are whose, with what a process before this one was moving.
+func (b *Broker) resumeMoves() {
+	for _, m := range b.identity.begun {
+		tp, ok := parseLogDir(m.Of)
+		h := b.replicas.Get(tp)
+		to := b.dirOf(m.Dir)
+		if !ok || h == nil || to.Path != m.Dir {
+			b.log.Warn("a copy that was begun belongs to no replica here and is kept until it is moved or deleted by hand", "dir", m.Path)
+			continue
+		}
+		b.refs.moves.Send(&move.Begin{Handle: h, To: to, Path: m.Path})
+	}
+	b.identity.begun = nil
+}
+
+// stopMoves comes before the logs are closed. The next start goes on.
+func (b *Broker) stopMoves(ctx context.Context) error { return wait(ctx, b.system.Stop(b.refs.moves)) }

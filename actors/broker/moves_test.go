@@ -1,0 +1,191 @@
+package broker
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/codec/kerr"
+	"troupe/internal/model"
+)
+
+// alterDir asks for a move of the partition to a directory and gives the code.
+func alterDir(t *testing.T, c *client, topic, dir string) kerr.Code {
+	t.Helper()
+	req := kmsg.NewPtrAlterReplicaLogDirsRequest()
+	req.Version = 2
+	of := kmsg.NewAlterReplicaLogDirsRequestDirTopic()
+	of.Topic, of.Partitions = topic, []int32{0}
+	to := kmsg.NewAlterReplicaLogDirsRequestDir()
+	to.Dir, to.Topics = dir, append(to.Topics, of)
+	req.Dirs = append(req.Dirs, to)
+	resp, err := c.call(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kerr.Code(resp.(*kmsg.AlterReplicaLogDirsResponse).Topics[0].Partitions[0].ErrorCode)
+}
+
+// logsIn describes what lies in each directory: "topic-partition" or, of a copy, "topic-partition future".
+func logsIn(t *testing.T, c *client) map[string][]string {
+	t.Helper()
+	req := kmsg.NewPtrDescribeLogDirsRequest()
+	req.Version, req.Topics = 4, nil
+	resp, err := c.call(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string][]string{}
+	for _, d := range resp.(*kmsg.DescribeLogDirsResponse).Dirs {
+		for _, topic := range d.Topics {
+			for _, p := range topic.Partitions {
+				name := fmt.Sprintf("%s-%d", topic.Topic, p.Partition)
+				if p.IsFuture {
+					name += " future"
+				}
+				found[d.Dir] = append(found[d.Dir], name)
+			}
+		}
+	}
+	return found
+}
+
+// movable is a node with two log directories and a partition with a record, and where that lies and does not.
+func movable(t *testing.T) (n *node, c *client, from, to string) {
+	t.Helper()
+	n = newNode(t, 1, "log.dirs=/a,/b")
+	n.start()
+	c = dial(t, n.address())
+	if err := createTopic(c, powerTopic, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.call(produceRequest(powerTopic, -1, records(nil, time.Now(), "one"))); err != nil {
+		t.Fatal(err)
+	}
+	from, to = "/a", "/b"
+	if len(logsIn(t, c)[from]) == 0 {
+		from, to = to, from
+	}
+	return n, c, from, to
+}
+
+func (n *node) directoryOf(topic string) model.DirectoryID {
+	p, ok := n.source.Image().Partition(model.TopicPartition{Topic: topic})
+	if !ok || len(p.Directories) == 0 {
+		return model.DirectoryID{}
+	}
+	return p.Directories[0]
+}
+
+func TestAReplicaMovesToTheLogDirectoryThatIsAskedForAndTheMetadataFollows(t *testing.T) {
+	n, c, from, to := movable(t)
+	if code := alterDir(t, c, powerTopic, to); code != kerr.None {
+		t.Fatalf("the move is answered with %s", code.Name())
+	}
+	name := powerTopic + "-0"
+	eventually(t, "the replica lies in the other directory", func() bool {
+		in := logsIn(t, c)
+		return len(in[from]) == 0 && len(in[to]) == 1 && in[to][0] == name
+	})
+	eventually(t, "the metadata says so", func() bool { return n.directoryOf(powerTopic) == n.dirOf(to).ID })
+	if _, err := c.call(produceRequest(powerTopic, -1, records(nil, time.Now(), "two"))); err != nil {
+		t.Fatal(err)
+	}
+	n.kill()
+	n.start()
+	log, err := fetchAll(dial(t, n.address()), powerTopic, 0)
+	if err != nil || len(log) != 2 || log[0] != "one" || log[1] != "two" {
+		t.Errorf("after a kill the log has %q, %v", log, err)
+	}
+	if _, err := n.fs.Stat(filepath.Join(to, name)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAMoveThatIsThrottledIsShownAndGoesOnAfterAStart(t *testing.T) {
+	n, c, from, to := movable(t)
+	n.quotas.directories.Record(1<<40, n.clock.Now()) // what was moved before: the quota is exceeded for long
+	if err := n.limitMoves(c, "1"); err != nil {
+		t.Fatal(err)
+	}
+	if code := alterDir(t, c, powerTopic, to); code != kerr.None {
+		t.Fatalf("the move is answered with %s", code.Name())
+	}
+	name := powerTopic + "-0"
+	eventually(t, "the copy is shown beside the log", func() bool {
+		in := logsIn(t, c)
+		return len(in[from]) == 1 && in[from][0] == name && len(in[to]) == 1 && in[to][0] == name+" future"
+	})
+	n.kill()
+	n.start()
+	c = dial(t, n.address())
+	if err := n.limitMoves(c, "1000000"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the move has gone on to its end", func() bool {
+		in := logsIn(t, c)
+		return len(in[from]) == 0 && len(in[to]) == 1 && in[to][0] == name
+	})
+	log, err := fetchAll(c, powerTopic, 0)
+	if err != nil || len(log) != 1 || log[0] != "one" {
+		t.Errorf("the log has %q, %v", log, err)
+	}
+}
+
+// limitMoves sets replica.alter.log.dirs.io.max.bytes.per.second.
+func (n *node) limitMoves(c *client, rate string) error {
+	req := kmsg.NewPtrIncrementalAlterConfigsRequest()
+	req.Version = 1
+	r := kmsg.NewIncrementalAlterConfigsRequestResource()
+	r.ResourceType, r.ResourceName = kmsg.ConfigResourceTypeBroker, fmt.Sprint(n.cfg.NodeID)
+	r.Configs = []kmsg.IncrementalAlterConfigsRequestResourceConfig{{Name: "replica.alter.log.dirs.io.max.bytes.per.second", Value: &rate}}
+	req.Resources = append(req.Resources, r)
+	resp, err := c.call(req)
+	if err != nil {
+		return err
+	}
+	if code := resp.(*kmsg.IncrementalAlterConfigsResponse).Resources[0].ErrorCode; code != 0 {
+		return kerr.Code(code)
+	}
+	return nil
+}
+
+func TestAMoveIsRefusedAsKafkaDoes(t *testing.T) {
+	_, c, from, _ := movable(t)
+	for title, m := range map[string]struct {
+		topic, dir string
+		want       kerr.Code
+	}{
+		"to a directory that is not configured": {powerTopic, "/elsewhere", kerr.LogDirNotFound},
+		"of a replica that is not here":         {"nobodys", from, kerr.ReplicaNotAvailable},
+		"to where it is":                        {powerTopic, from, kerr.None},
+	} {
+		if got := alterDir(t, c, m.topic, m.dir); got != m.want {
+			t.Errorf("%s: %s, want %s", title, got.Name(), m.want.Name())
+		}
+	}
+}
+
+func TestAReplicaThatComesLaterIsPutWhereItWasAskedFor(t *testing.T) {
+	_, c, from, to := movable(t)
+	for i, dir := range []string{from, to, from} {
+		topic := fmt.Sprint("later-", i)
+		if got := alterDir(t, c, topic, dir); got != kerr.ReplicaNotAvailable {
+			t.Fatalf("before the topic is there: %s", got.Name())
+		}
+		if err := createTopic(c, topic, nil); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, topic+" lies in "+dir, func() bool {
+			for _, name := range logsIn(t, c)[dir] {
+				if name == topic+"-0" {
+					return true
+				}
+			}
+			return false
+		})
+	}
+}

@@ -1,0 +1,124 @@
+package move
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"troupe/internal/vfs"
+)
+
+// Whatever call of a move to the disk the power fails in, the next start finds the log in one directory, with all that was
+// acknowledged, and the move goes on to its end.
+func TestAPowerCutAtAnyCallOfAMoveLeavesTheLogWholeInOneDirectory(t *testing.T) {
+	ended := false
+	for n := 0; !ended; n++ {
+		w := newWorld(t, uint64(n))
+		w.produce(numbered(25)...)
+		w.run()
+		w.fs.CutAfter(n)
+		w.to("/b")
+		w.produce("during the move", "and another")
+		w.run()
+		ended = w.handle.Dir().Path == "/b" && w.dirs["/b"].Err() == nil && w.dirs["/a"].Err() == nil && n > 40
+		w.fs.Crash()
+		w.resumed(n)
+		if t.Failed() || n > 2000 {
+			t.Fatalf("after a cut in call %d", n)
+		}
+	}
+}
+
+// The same for a process that is killed, after any message of the move.
+func TestAKillAtAnyMessageOfAMoveLeavesTheLogWholeInOneDirectory(t *testing.T) {
+	ended := false
+	for n := 0; !ended; n += 1 + n/40 {
+		w := newWorld(t, uint64(n))
+		w.produce(numbered(25)...)
+		w.run()
+		w.to("/b")
+		w.produce("during the move", "and another")
+		ended = w.order.Run(n) < n
+		w.life.gone = true
+		w.fs.Exit()
+		w.resumed(n)
+		if t.Failed() || n > 5000 {
+			t.Fatalf("after a kill at message %d", n)
+		}
+	}
+}
+
+// resumed starts the next process, checks that nothing is lost, and lets the move go on.
+func (w *world) resumed(n int) {
+	w.t.Helper()
+	in, open := w.again(false)
+	w.pass(10 * time.Millisecond)
+	w.acknowledged(false)
+	for _, m := range open {
+		if m.Of != tp.String() || in != "/a" || m.Dir != "/b" {
+			w.t.Errorf("the log is in %s, and a move goes on: %+v", in, m)
+		}
+		w.moves.Send(&Begin{Handle: w.handle, To: w.dirs[m.Dir], Path: m.Path})
+		w.pass(3 * time.Second)
+		if got := w.handle.Dir().Path; got != "/b" {
+			w.t.Errorf("the move that goes on ends in %s", got)
+		}
+	}
+	w.sent = w.sent[:0]
+	w.produce("after the start")
+	w.pass(2 * time.Second)
+	w.acknowledged(true)
+}
+
+// A directory that fails in any call leaves the replica where it was, or takes it along when it has it; the other directory
+// has none of it that a start would take for the log.
+func TestADestinationThatFailsAtAnyCallEndsTheMove(t *testing.T) {
+	ended := false
+	for n := 0; !ended; n++ {
+		w := newWorld(t, uint64(n))
+		w.produce(numbered(25)...)
+		w.run()
+		calls := 0
+		w.fs.Hook(func(c vfs.Call) vfs.Fault {
+			if !strings.HasPrefix(c.Name, "/b") {
+				return vfs.Fault{}
+			}
+			if calls++; calls > n {
+				return vfs.Fault{Err: syscall.EIO}
+			}
+			return vfs.Fault{}
+		})
+		w.to("/b")
+		w.run()
+		w.pass(2 * time.Second)
+		ended = calls <= n
+		names := w.names("/a")
+		switch in := w.handle.Dir(); in.Path {
+		case "/a":
+			w.produce("after it")
+			w.run()
+			w.acknowledged(true)
+			if w.handle.Future() != nil || !slices.Contains(names, "orders-0") {
+				t.Errorf("the copy is %+v, there is %q", w.handle.Future(), names)
+			}
+		case "/b":
+			if slices.Contains(names, "orders-0") {
+				t.Errorf("it lies in /b, and in /a is %q", names)
+			}
+			if !ended && !errors.Is(in.Err(), syscall.EIO) {
+				t.Errorf("the failed directory's error is %v", in.Err())
+			}
+		}
+		w.fs.Hook(nil)
+		w.life.gone = true
+		w.fs.Exit()
+		w.again(true)
+		w.acknowledged(false)
+		if t.Failed() || n > 2000 {
+			t.Fatalf("with /b failing from call %d on", n)
+		}
+	}
+}
