@@ -66,16 +66,22 @@ func property(s *stage, n *node.Node, name string) string {
 // troupe runs a command of the binary's against the nodes that run, to its end.
 func (s *stage) troupe(args ...string) {
 	s.Helper()
+	if out, err := s.attempt(args...); err != nil {
+		s.Fatalf("troupe %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// attempt gives what a command prints, and how it ends.
+func (s *stage) attempt(args ...string) (string, error) {
+	s.Helper()
 	binary, err := node.Binary()
 	if err != nil {
 		s.Fatal(err)
 	}
-	args = append(args, "--bootstrap-server", s.cluster.Bootstrap())
 	within, cancel := context.WithTimeout(s.Context(), 2*node.Patience)
 	defer cancel()
-	if out, err := exec.CommandContext(within, binary, args...).CombinedOutput(); err != nil {
-		s.Fatalf("troupe %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
+	out, err := exec.CommandContext(within, binary, append(args, "--bootstrap-server", s.cluster.Bootstrap())...).CombinedOutput()
+	return string(out), err
 }
 
 // operator does one command, as docs/operations.md has it.
