@@ -22,6 +22,8 @@ type consumer struct {
 	watermark int64
 	caughtUp  bool // has had all that is committed, by the last reply
 	stopped   bool
+	// gone are ids of earlier topics of the name: a node that is cut off goes on to tell of one, and to serve it.
+	gone map[[16]byte]bool
 }
 
 func (c *consumer) start() { c.refresh(c.fetch) }
@@ -35,7 +37,7 @@ func (c *consumer) fetch() {
 	if c.stopped {
 		return
 	}
-	if c.ids[c.topic] == [16]byte{} {
+	if id := c.ids[c.topic]; id == [16]byte{} || c.gone[id] {
 		c.again(100 * time.Millisecond)
 		return
 	}

@@ -16,7 +16,8 @@ type renewal struct {
 	load    *load
 	shape   topicShape
 	old     [16]byte
-	made    bool // it was made, and nobody has deleted it since
+	gone    map[[16]byte]bool // the ids of all earlier ones
+	made    bool              // it was made, and nobody has deleted it since
 	running bool
 	round   int
 }
@@ -37,6 +38,10 @@ func (w *World) renewTopicFault(*host) bool {
 		}
 	}
 	r.old = r.ids[r.shape.name]
+	if r.gone == nil {
+		r.gone = map[[16]byte]bool{}
+	}
+	r.gone[r.old] = true
 	r.delete()
 	return true
 }
@@ -101,5 +106,6 @@ func (r *renewal) resume() {
 		w.load.ledgers[book.name] = book
 		w.load.producers[i] = r.load.produce(r.shape, p.partition, book)
 		w.load.consumers[i] = r.load.consume(r.shape, c.partition, book)
+		w.load.consumers[i].gone = r.gone
 	}
 }
