@@ -164,7 +164,7 @@ func (s *stage) beginJava(topic string) func() (int, string) {
 func (s *stage) beginKcat(topic string) func() (int, string) {
 	s.Helper()
 	over, done := make(chan struct{}), make(chan int, 1)
-	kcat := s.pipe("kcat", "-P", "-b", s.cluster.Bootstrap(), "-t", topic)
+	kcat := s.pipe("kcat", "-E", "-P", "-b", s.cluster.Bootstrap(), "-t", topic)
 	go func() {
 		pace := time.NewTicker(guestRest)
 		defer pace.Stop()
@@ -188,8 +188,8 @@ func (s *stage) beginKcat(topic string) func() (int, string) {
 		sent := <-done
 		_, failure := kcat.end()
 		for line := range strings.Lines(kcat.err.String()) {
-			if strings.Contains(line, "ailed") {
-				failure += line // a message that was not delivered
+			if strings.Contains(line, "Delivery failed") { // of a broker that is away it tells, too, and goes on
+				failure += line
 			}
 		}
 		return sent, failure
