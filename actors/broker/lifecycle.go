@@ -22,7 +22,8 @@ import (
 type lifecycleState struct {
 	id     model.BrokerID
 	value  atomic.Int64 // the broker epoch
-	served bool         // the actor's alone
+	served bool         // the actor's alone, as is short
+	short  []string     // the log directories that have no room
 }
 
 // epoch is of the latest registration, and 0 before the first.
@@ -67,6 +68,11 @@ type (
 	leave struct{ done func() }
 	// directoryFailed is told of a log directory that went offline: the controller hears of it at once.
 	directoryFailed struct{}
+	// shortageTold is told of a log directory that has no room from now on, or has room again.
+	shortageTold struct {
+		dir  string
+		over bool
+	}
 )
 
 func (*heartbeatDue) MessageKind() string        { return "lifecycle.heartbeat-due" }
@@ -76,6 +82,7 @@ func (*heartbeat) MessageKind() string           { return "lifecycle.heartbeat" 
 func (*enlisted) MessageKind() string            { return "lifecycle.enlisted" }
 func (*leave) MessageKind() string               { return "lifecycle.leave" }
 func (*directoryFailed) MessageKind() string     { return "lifecycle.directory-failed" }
+func (*shortageTold) MessageKind() string        { return "lifecycle.shortage-told" }
 
 // Fail lets the shutdown go on without the controller.
 func (m *leave) Fail(error) { m.done() }
@@ -119,6 +126,8 @@ func (l *lifecycle) Receive(ctx *kit.Context, m kit.Message) {
 		if l.registered {
 			l.beat(ctx)
 		}
+	case *shortageTold:
+		l.onShortage(ctx, m)
 	case *replicaMoved:
 		l.onReplicaMoved(ctx)
 	case *enlisted:
@@ -198,9 +207,22 @@ func (l *lifecycle) onEnlisted(code kerr.Code) {
 	}
 }
 
+// onShortage has the controller hear at once that what this broker leads cannot be written to.
+func (l *lifecycle) onShortage(ctx *kit.Context, m *shortageTold) {
+	l.state.short = slices.DeleteFunc(l.state.short, func(dir string) bool { return dir == m.dir })
+	if m.over {
+		return
+	}
+	l.state.short = append(l.state.short, m.dir)
+	if l.registered {
+		l.beat(ctx)
+	}
+}
+
 // beat tells the controller that this broker lives, how far its metadata is (KIP-631), which of its directories failed
-// (KIP-858), and whether it wants to stop. The controller unfences it when it has caught up. Where replicas lie is told
-// first: a directory that fails is judged by what is known to lie in it.
+// (KIP-858), whether it wants to stop, and whether others shall lead until there is room again in its directories. The
+// controller unfences it when it has caught up. Where replicas lie is told first: a directory that fails is judged by what is
+// known to lie in it.
 func (l *lifecycle) beat(ctx *kit.Context) {
 	l.place(ctx)
 	req := kmsg.NewPtrBrokerHeartbeatRequest()
@@ -208,6 +230,7 @@ func (l *lifecycle) beat(ctx *kit.Context) {
 	req.BrokerID, req.BrokerEpoch = int32(l.state.id), int64(l.state.epoch())
 	req.CurrentMetadataOffset = int64(l.source.Image().Offset)
 	req.WantShutdown = l.stopping != nil
+	req.WantFence = len(l.state.short) > 0
 	req.OfflineLogDirs = l.placement.failed()
 	self, leaving := ctx.Self(), req.WantShutdown
 	ctx.Send(l.controller, &controller.Request{Body: req, Done: func(resp kmsg.Response) {

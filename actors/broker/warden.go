@@ -104,6 +104,7 @@ func (w *warden) refused(ctx *kit.Context, m *disk.Short) {
 	now := ctx.Now()
 	w.short[m.Dir] = &shortage{began: now, moved: now, told: now, before: m.Before}
 	w.broker.log.Error("log directory has no room: what needs it is refused and tried again", "dir", m.Dir.Path, "err", m.Err)
+	w.broker.refs.lifecycle.Send(&shortageTold{dir: m.Dir.Path})
 	ctx.After(shortageLook, &shortageDue{m.Dir})
 }
 
@@ -119,6 +120,7 @@ func (w *warden) look(ctx *kit.Context, m *shortageDue) {
 	case quiet >= shortageLook && !m.dir.Short() || quiet >= shortageForget:
 		w.broker.log.Info("log directory has room again", "dir", m.dir.Path, "refused", total-s.before, "for", now.Sub(s.began).Round(time.Second).String())
 		delete(w.short, m.dir)
+		w.broker.refs.lifecycle.Send(&shortageTold{dir: m.dir.Path, over: true})
 		return
 	case now.Sub(s.told) >= shortageTell && s.moved.After(s.told):
 		s.told = now

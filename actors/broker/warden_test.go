@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,12 +19,23 @@ import (
 	"troupe/partitionlog/checkpoint"
 )
 
+// shortagesHeard stands for the lifecycle, which is told of the beginning and of the end.
+type shortagesHeard struct{ over []bool }
+
+func (h *shortagesHeard) Receive(_ *kit.Context, m kit.Message) {
+	if told, ok := m.(*shortageTold); ok {
+		h.over = append(h.over, told.over)
+	}
+}
+
 // A disk is full for five minutes; a hundred logs try again each second. Then a topic goes, and they are written again.
 func TestAFullDiskIsToldOfWhenItBeginsEachMinuteAndWhenItIsOver(t *testing.T) {
 	var log transcript
 	manual, order := clock.NewManual(time.Unix(1_700_000_000, 0)), kit.NewDeterministic(1)
 	system := kit.NewSystem(kit.Options{Clock: manual, Dispatcher: order})
 	b := &Broker{log: slog.New(slog.NewTextHandler(&log, nil))}
+	heard := &shortagesHeard{}
+	b.refs.lifecycle = system.Spawn("lifecycle", kit.Props{Kind: "lifecycle", New: func() kit.Behavior { return heard }})
 	ref := system.Spawn("warden", kit.Props{Kind: "warden", New: func() kit.Behavior { return &warden{broker: b} }})
 	env := partitionlog.NewEnv(vfs.NewCrashFS(1, manual), vfs.NewDescriptors(100))
 	dir := disk.Open(system, env, "/data", model.DirectoryID{1}, disk.Lanes{}, ref)
@@ -60,6 +72,9 @@ func TestAFullDiskIsToldOfWhenItBeginsEachMinuteAndWhenItIsOver(t *testing.T) {
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("the log says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if !slices.Equal(heard.over, []bool{false, true}) {
+		t.Errorf("the lifecycle hears %v", heard.over)
 	}
 }
 

@@ -70,7 +70,7 @@ func (m *Machine) heartbeat(at At, r *kmsg.BrokerHeartbeatRequest) outcome {
 	case r.WantShutdown:
 		records, resp.ShouldShutdown = m.stopping(at, b, s)
 		resp.IsFenced = b.Fenced || resp.ShouldShutdown
-	case r.WantFence:
+	case r.WantFence && m.anyActiveBut(b.ID): // else nobody could take over, and what is there stays readable
 		records, resp.IsFenced = m.fence(b), true
 	case b.Fenced && resp.IsCaughtUp:
 		records, resp.IsFenced = m.unfence(b), false

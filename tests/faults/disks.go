@@ -90,3 +90,33 @@ func replaceDisk(s *stage) {
 	}
 	s.mount(n.Dir, 128)
 }
+
+// smallDisks gives each node, before it is started, a filesystem of its own of so many MiB, which can be filled.
+func smallDisks(mib int) Step {
+	return func(s *stage) {
+		s.Helper()
+		for _, n := range s.cluster.Nodes {
+			s.mount(n.Dir, mib)
+			s.disks[n.ID] = n.Dir
+		}
+	}
+}
+
+// relieve gives the room back.
+func relieve(s *stage) {
+	s.Helper()
+	if err := os.Remove(s.ballast()); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// startIfEnded starts the chosen node unless it has lived through what happened.
+func startIfEnded(s *stage) {
+	s.Helper()
+	for _, n := range s.nodes() {
+		if !n.Running() {
+			s.Logf("node %d ended:\n%.2000s", n.ID, n.Output())
+			n.Restart()
+		}
+	}
+}

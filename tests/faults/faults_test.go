@@ -56,9 +56,9 @@ var bulky = chaos.Options{Rest: time.Millisecond, Client: []kgo.Opt{kgo.Producer
 
 // Faults of the links between nodes. Clients reach all nodes.
 var ofLinks = []Fault{
-	{Title: "a leader is cut off both ways", Linked: true, Steps: cutOff(bothWays)},
-	{Title: "what a leader sends to the others is lost", Linked: true, Steps: cutOff(outbound)},
-	{Title: "what the others send to a leader is lost", Linked: true, Steps: cutOff(inbound)},
+	{Title: "a leader is cut off both ways", Linked: true, Steps: cutOff(bothWays, zombieRefuses)},
+	{Title: "what a leader sends to the others is lost", Linked: true, Steps: cutOff(outbound, zombieRefuses)},
+	{Title: "what the others send to a leader is lost", Linked: true, Steps: cutOff(inbound, zombieKeeps)},
 	{Title: "a leader that leads the quorum too is cut off both ways", Linked: true, Steps: []Step{
 		once(choose(leaderAndController), remember, anyMoment, cut(bothWays), askTheZombie, deposed, goesOn, seconds(10, 2), heal, zombieRefuses, whole),
 	}},
@@ -113,9 +113,9 @@ var ofSizes = []Fault{
 	}},
 }
 
-func cutOff(d direction) []Step {
+func cutOff(d direction, judge Step) []Step {
 	return []Step{
-		once(choose(plainLeader), remember, anyMoment, cut(d), askTheZombie, deposed, goesOn, seconds(10, 2), heal, zombieRefuses, whole),
+		once(choose(plainLeader), remember, anyMoment, cut(d), askTheZombie, deposed, goesOn, seconds(10, 2), heal, judge, whole),
 	}
 }
 

@@ -62,7 +62,9 @@ type stage struct {
 	// led is a partition that the chosen node led, and zombie what it says to a record for it.
 	led    int32
 	zombie <-chan answer
-	visits []visit
+	// promised are the records that it acknowledged.
+	promised int
+	visits   []visit
 	// written is what the topic aside has acknowledged by partition, and begins where its logs begin.
 	written  map[int32][]written
 	begins   map[int32]int64
@@ -108,6 +110,9 @@ func Run(t *testing.T, f Fault) {
 	s.load.Stop()
 	s.play(f.After)
 	v = s.load.Verify()
+	if v.Strange < s.promised {
+		t.Errorf("a deposed leader acknowledged %d records, and %d are there", s.promised, v.Strange)
+	}
 	if f.NoStrangers && v.Strange > 0 {
 		t.Errorf("%d records are there that a deposed leader took", v.Strange)
 	}
