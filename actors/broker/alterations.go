@@ -32,13 +32,10 @@ type (
 		resp        *kmsg.AlterPartitionResponse
 	}
 	alterationsDue struct{}
-	// alterationsOpen tells where the controller is, which is spawned after the leaders that propose.
-	alterationsOpen struct{ controller kit.Ref }
 )
 
-func (*alteration) MessageKind() string      { return "alterations.answer" }
-func (*alterationsDue) MessageKind() string  { return "alterations.due" }
-func (*alterationsOpen) MessageKind() string { return "alterations.open" }
+func (*alteration) MessageKind() string     { return "alterations.answer" }
+func (*alterationsDue) MessageKind() string { return "alterations.due" }
 
 func newAlterations(l *lifecycleState, c *replica.Counts) kit.Props {
 	var at kit.Ref
@@ -56,7 +53,7 @@ func (a *alterations) Receive(ctx *kit.Context, m kit.Message) {
 		}
 	case *alterationsDue:
 		a.resting = false
-	case *alterationsOpen:
+	case *controllerSpawned:
 		*a.controller = m.controller
 	}
 }

@@ -20,10 +20,12 @@ import (
 
 // lifecycleState is what the rest of the broker may know of its registration, and what outlives the actor's instances.
 type lifecycleState struct {
-	id     model.BrokerID
-	value  atomic.Int64 // the broker epoch
-	served bool         // the actor's alone, as is short
-	short  []string     // the log directories that have no room
+	id    model.BrokerID
+	value atomic.Int64 // the broker epoch
+	// The rest is the actor's alone.
+	controller kit.Ref // none until it is spawned
+	served     bool
+	short      []string // the log directories that have no room
 }
 
 // epoch is of the latest registration, and 0 before the first.
@@ -34,7 +36,6 @@ type lifecycle struct {
 	state      *lifecycleState
 	request    *kmsg.BrokerRegistrationRequest
 	enlistment *kmsg.ControllerRegistrationRequest // nil for a node that is no voter
-	controller kit.Ref
 	source     *metadata.Source
 	placement  *placement
 	every      time.Duration // broker.heartbeat.interval.ms
@@ -97,6 +98,9 @@ const (
 
 // Start registers anew in every incarnation: to the controller it is the same process (see registrationRequest).
 func (l *lifecycle) Start(ctx *kit.Context) {
+	if l.state.controller.IsZero() {
+		return
+	}
 	ctx.After(l.within, &registrationOverdue{})
 	l.register(ctx)
 }
@@ -105,6 +109,9 @@ func (l *lifecycle) Start(ctx *kit.Context) {
 // registration that is tried again.
 func (l *lifecycle) Receive(ctx *kit.Context, m kit.Message) {
 	switch m := m.(type) {
+	case *controllerSpawned:
+		l.state.controller = m.controller
+		l.Start(ctx)
 	case *heartbeatDue:
 		if l.registered {
 			l.beat(ctx)
@@ -158,7 +165,7 @@ func (l *lifecycle) after(ctx *kit.Context, d time.Duration) {
 
 func (l *lifecycle) register(ctx *kit.Context) {
 	self := ctx.Self()
-	ctx.Send(l.controller, &controller.Request{Body: l.request, Done: func(resp kmsg.Response) {
+	ctx.Send(l.state.controller, &controller.Request{Body: l.request, Done: func(resp kmsg.Response) {
 		self.Send(&registration{resp.(*kmsg.BrokerRegistrationResponse)})
 	}})
 }
@@ -195,7 +202,7 @@ func (l *lifecycle) enlist(ctx *kit.Context) {
 		}
 	}
 	self := ctx.Self()
-	ctx.Send(l.controller, &controller.Request{Body: l.enlistment, Done: func(resp kmsg.Response) {
+	ctx.Send(l.state.controller, &controller.Request{Body: l.enlistment, Done: func(resp kmsg.Response) {
 		self.Send(&enlisted{kerr.Code(resp.(*kmsg.ControllerRegistrationResponse).ErrorCode)})
 	}})
 }
@@ -233,7 +240,7 @@ func (l *lifecycle) beat(ctx *kit.Context) {
 	req.WantFence = len(l.state.short) > 0
 	req.OfflineLogDirs = l.placement.failed()
 	self, leaving := ctx.Self(), req.WantShutdown
-	ctx.Send(l.controller, &controller.Request{Body: req, Done: func(resp kmsg.Response) {
+	ctx.Send(l.state.controller, &controller.Request{Body: req, Done: func(resp kmsg.Response) {
 		self.Send(&heartbeat{resp.(*kmsg.BrokerHeartbeatResponse), leaving})
 	}})
 }

@@ -119,5 +119,5 @@ func (l *lifecycle) place(ctx *kit.Context) {
 		topic.Partitions = append(topic.Partitions, kmsg.AssignReplicasToDirsRequestDirectoryTopicPartition{Partition: h.TP.Partition})
 	}
 	self := ctx.Self()
-	ctx.Send(l.controller, &controller.Request{Body: req, Done: func(kmsg.Response) { self.Send(&placed{}) }})
+	ctx.Send(l.state.controller, &controller.Request{Body: req, Done: func(kmsg.Response) { self.Send(&placed{}) }})
 }

@@ -52,11 +52,15 @@ func (b *Broker) spawn(o Options, serving func()) {
 	b.spawnPeers(o)
 	b.lifecycle, b.stats = &lifecycleState{id: cfg.NodeID}, &api.Stats{}
 	b.spawnReplication()
+	// Lanes and replicas, which tell it what the controller is to hear, have nothing to do before the controller's first image.
+	b.spawnLifecycle(serving)
 	b.spawnReplicas()
 	// Its first image may order replicas about, so the metadata actor and the shards stand before it.
 	b.spawnController(loaded)
-	b.refs.alterations.Send(&alterationsOpen{b.refs.controller})
-	b.spawnLifecycle(serving)
+	for _, speaker := range []kit.Ref{b.refs.alterations, b.refs.lifecycle} {
+		speaker.Send(&controllerSpawned{b.refs.controller})
+	}
+	b.spawnProducerIDs()
 	b.connect()
 	b.refs.gates = b.listenAt(true)
 	b.spawnGossip(o)
@@ -199,17 +203,25 @@ func (b *Broker) spawnController(loaded *configs.Loaded) {
 	b.refs.controller = b.system.Spawn("controller", kit.Props{Kind: "controller", New: func() kit.Behavior { return controller.New(deps, b.quorum) }})
 }
 
-// spawnLifecycle makes the actors that speak for this broker to the controller. They share the broker epoch by an atomic
-// number: each of their requests must carry the present one.
+// controllerSpawned tells those who speak to the controller where it is: they stand before it.
+type controllerSpawned struct{ controller kit.Ref }
+
+func (*controllerSpawned) MessageKind() string { return "broker.controller-spawned" }
+
+// spawnLifecycle makes the actor that speaks for this broker to the controller. Others do, too; they share the broker epoch by
+// an atomic number: each of their requests must carry the present one.
 func (b *Broker) spawnLifecycle(serving func()) {
 	registration := b.registrationRequest()
 	b.refs.lifecycle = b.system.Spawn("lifecycle", kit.Props{Kind: "lifecycle", New: func() kit.Behavior {
 		return &lifecycle{
-			state: b.lifecycle, request: registration, enlistment: b.enlistmentRequest(registration.IncarnationID), controller: b.refs.controller, source: b.source,
+			state: b.lifecycle, request: registration, enlistment: b.enlistmentRequest(registration.IncarnationID), source: b.source,
 			placement: &placement{dirs: b.dirs, replicas: b.replicas},
 			every:     b.cfg.Membership.Heartbeat, within: b.cfg.Membership.RegistrationTimeout, log: b.log, note: b.noteEpoch, serving: serving, fatal: b.fail,
 		}
 	}})
+}
+
+func (b *Broker) spawnProducerIDs() {
 	b.refs.producerIDs = b.system.Spawn("producer-ids", kit.Props{Kind: "producer-ids", New: func() kit.Behavior {
 		return &producerIDs{lifecycle: b.lifecycle, controller: b.refs.controller}
 	}})

@@ -96,14 +96,19 @@ func (m *mover) Start(ctx *kit.Context) {
 
 // open finds what there is of the copy: nothing, or what a former process or instance wrote.
 func (m *mover) open(ctx *kit.Context) {
-	self, h := ctx.Self(), m.handle
+	self, h, path := ctx.Self(), m.handle, m.path
 	res := &opened{incarnation: ctx.Incarnation()}
 	cfg := h.Config().Log
 	m.work++
 	open := &disk.Task{
-		Name: "open " + filepath.Base(m.path),
+		Name: "open " + filepath.Base(path),
 		Do: func() (err error) {
-			res.log, _, err = partitionlog.Open(m.to.Env, m.path, h.TP, cfg, partitionlog.OpenParams{TopicID: h.TopicID})
+			// The next start goes on with what it finds: what is shown to be moving has its directory.
+			fsys := m.to.Env.FS
+			if err := errors.Join(fsys.MkdirAll(path, 0o755), fsys.SyncDir(m.to.Path)); err != nil {
+				return err
+			}
+			res.log, _, err = partitionlog.Open(m.to.Env, path, h.TP, cfg, partitionlog.OpenParams{TopicID: h.TopicID})
 			return err
 		},
 		Done: func(err error) {

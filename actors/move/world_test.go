@@ -248,7 +248,9 @@ func (w *world) content() (values []string) {
 			if err != nil {
 				w.t.Fatalf("offset %d: %v", at, err)
 			}
-			_ = b.Each(func(r batch.Record) error { values = append(values, string(r.Value)); return nil })
+			if err := b.Each(func(r batch.Record) error { values = append(values, string(r.Value)); return nil }); err != nil {
+				w.t.Fatalf("offset %d: %v", at, err)
+			}
 			at, data = b.NextOffset(), rest
 		}
 	}
