@@ -144,7 +144,7 @@ func (w *world) start(id model.BrokerID) {
 	p.tracer = trace.New(trace.Options{Clock: w.clock, Broker: id, Seed: uint64(id), Ring: 1000})
 	p.system = kit.NewSystem(kit.Options{Clock: w.clock, Dispatcher: w.order, Log: log, Trace: p.tracer})
 	warden := p.system.Spawn("warden", kit.Props{Kind: "test", New: func() kit.Behavior { return ignorant{} }})
-	dir := disk.Open(p.system, partitionlog.NewEnv(mortal{b.fs, p}, vfs.NewDescriptors(1000)), "/data", model.DirectoryID{byte(id)}, disk.Lanes{}, warden)
+	dir := disk.Open(p.system, partitionlog.NewEnv(vfs.Mortal{FS: b.fs, Gone: func() bool { return p.gone }}, vfs.NewDescriptors(1000)), "/data", model.DirectoryID{byte(id)}, disk.Lanes{}, warden)
 	limits := Limits{WaitMax: 500 * time.Millisecond, Backoff: time.Second, Timeout: 30 * time.Second, MinBytes: 1, PartitionBytes: 1 << 20, ResponseMaxBytes: 10 << 20}
 	w.apply(&record.RegisterBroker{BrokerID: id, IncarnationID: model.UUID{byte(id), byte(w.offset)}})
 	b.epoch = model.BrokerEpoch(w.offset)

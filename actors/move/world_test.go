@@ -97,7 +97,8 @@ func (w *world) begin(in string, fresh, kept bool) {
 		w.life.gone = true
 	}
 	w.life = &life{}
-	env := partitionlog.NewEnv(mortal{w.fs, w.life}, vfs.NewDescriptors(1000))
+	life := w.life
+	env := partitionlog.NewEnv(vfs.Mortal{FS: w.fs, Gone: func() bool { return life.gone }}, vfs.NewDescriptors(1000))
 	w.dirs = map[string]*disk.Dir{}
 	for i, p := range paths {
 		w.dirs[p] = disk.Open(prefixed{w.system, fmt.Sprintf("disks/%d/", i)}, env, p, model.DirectoryID{byte(i + 1)}, disk.Lanes{}, warden)
