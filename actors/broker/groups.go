@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"strings"
+	"time"
 
 	"troupe/actors/api"
 	"troupe/actors/coordinator"
@@ -33,11 +34,17 @@ func (b *Broker) spawnGroups() {
 		},
 	}}
 	b.refs.groups = b.system.Spawn("groups", coordinator.NewHost(&coordinator.Deps{
-		Kind: "group", Directory: b.groups.Directory, Refuse: group.Refuse, LoadBytes: int(g.OffsetsLoadBytes),
+		Kind: "group", Directory: b.groups.Directory, Refuse: group.Refuse, Held: b.held, LoadBytes: int(g.OffsetsLoadBytes),
 		New:           func() coordinator.Machine { return group.New(b.groups.Options) },
 		CommitTimeout: g.CommitTimeout, Codec: compress.Codec(g.OffsetsCodec), Log: b.log,
 	}))
 	b.spawnLag()
+}
+
+// held tells whether the session with the controller lasts, so that it has given nothing of this broker's to others. A lone
+// broker has nobody to lose anything to.
+func (b *Broker) held(now time.Time) bool {
+	return b.source.Image().BrokerCount() < 2 || b.lifecycle.held(now, b.cfg.Membership.SessionTimeout)
 }
 
 // tellMisread names a setting of groups that cannot be read; group is "" for the standard of the cluster.

@@ -22,6 +22,8 @@ import (
 type lifecycleState struct {
 	id    model.BrokerID
 	value atomic.Int64 // the broker epoch
+	// granted is when the last heartbeat was sent of those after which the controller let this broker lead on.
+	granted atomic.Pointer[time.Time]
 	// The rest is the actor's alone.
 	controller kit.Ref // none until it is spawned
 	served     bool
@@ -30,6 +32,13 @@ type lifecycleState struct {
 
 // epoch is of the latest registration, and 0 before the first.
 func (s *lifecycleState) epoch() model.BrokerEpoch { return model.BrokerEpoch(s.value.Load()) }
+
+// held tells whether the controller cannot have fenced this broker for its silence yet: it counts from when a heartbeat came,
+// this broker from when it was sent.
+func (s *lifecycleState) held(now time.Time, session time.Duration) bool {
+	at := s.granted.Load()
+	return at != nil && now.Sub(*at) < session
+}
 
 // lifecycle registers this broker with the controller and keeps it unfenced by heartbeats (facts/replication.md 8).
 type lifecycle struct {
@@ -50,6 +59,7 @@ type lifecycle struct {
 	enlisting    bool      // the enlistment is under way or done
 	stopping     *leave
 	leavingSince time.Time
+	yielded      time.Time  // when it last asked to be fenced: an answer from before says nothing of now
 	next         *kit.Timer // of the next heartbeat or registration: there is one chain of them
 }
 
@@ -63,7 +73,8 @@ type (
 	enlisted  struct{ code kerr.Code }
 	heartbeat struct {
 		resp    *kmsg.BrokerHeartbeatResponse
-		leaving bool // the request asked to
+		sent    time.Time // the request
+		leaving bool      // it asked to
 	}
 	// leave asks for a controlled shutdown: leaderships move away first.
 	leave struct{ done func() }
@@ -125,7 +136,7 @@ func (l *lifecycle) Receive(ctx *kit.Context, m kit.Message) {
 	case *registration:
 		l.onRegistration(ctx, m.resp)
 	case *heartbeat:
-		l.onHeartbeat(ctx, m.resp, m.leaving)
+		l.onHeartbeat(ctx, m)
 	case *leave:
 		l.stopping, l.leavingSince = m, ctx.Now()
 		l.beat(ctx)
@@ -239,21 +250,32 @@ func (l *lifecycle) beat(ctx *kit.Context) {
 	req.WantShutdown = l.stopping != nil
 	req.WantFence = len(l.state.short) > 0
 	req.OfflineLogDirs = l.placement.failed()
-	self, leaving := ctx.Self(), req.WantShutdown
+	self, sent, leaving := ctx.Self(), ctx.Now(), req.WantShutdown
+	if req.WantFence {
+		l.yielded = sent
+		l.state.granted.Store(nil)
+	}
 	ctx.Send(l.state.controller, &controller.Request{Body: req, Done: func(resp kmsg.Response) {
-		self.Send(&heartbeat{resp.(*kmsg.BrokerHeartbeatResponse), leaving})
+		self.Send(&heartbeat{resp.(*kmsg.BrokerHeartbeatResponse), sent, leaving})
 	}})
 }
 
 // onHeartbeat goes by the controller's word: an epoch that it does not know means to register anew, a fence to ask again
 // soon. The broker serves from the first answer that does not fence it.
-func (l *lifecycle) onHeartbeat(ctx *kit.Context, resp *kmsg.BrokerHeartbeatResponse, leaving bool) {
-	switch code := kerr.Code(resp.ErrorCode); {
+func (l *lifecycle) onHeartbeat(ctx *kit.Context, m *heartbeat) {
+	resp, code := m.resp, kerr.Code(m.resp.ErrorCode)
+	switch {
+	case code == kerr.None && resp.IsFenced:
+		l.state.granted.Store(nil)
+	case code == kerr.None && !m.sent.Before(l.yielded):
+		l.state.granted.Store(&m.sent)
+	}
+	switch {
 	case code == kerr.StaleBrokerEpoch || code == kerr.BrokerIDNotRegistered:
 		l.registered = false
 		l.after(ctx, retryAfter)
 		return
-	case leaving && (resp.ShouldShutdown || code == kerr.NotController && ctx.Now().Sub(l.leavingSince) >= leaveAlone):
+	case m.leaving && (resp.ShouldShutdown || code == kerr.NotController && ctx.Now().Sub(l.leavingSince) >= leaveAlone):
 		l.left()
 		return
 	case code != kerr.None || resp.IsFenced || l.stopping != nil:

@@ -25,6 +25,9 @@ type Deps struct {
 	New func() Machine
 	// Refuse makes error replies, of requests that no machine has seen too.
 	Refuse func(kmsg.Request, kerr.Code) kmsg.Response
+	// Held tells whether nobody else can lead what this broker led when it last heard from the controller; nil is always. A
+	// process that was cut off, or stood still, would answer from a state that others have moved on from.
+	Held func(now time.Time) bool
 	// LoadBytes is read at once when a partition is loaded.
 	LoadBytes int
 	// CommitTimeout bounds how long a reply waits for the replicas.

@@ -150,6 +150,10 @@ func (p *partition) dismiss() {
 }
 
 func (p *partition) request(ctx *kit.Context, r *Request) {
+	if p.deps.Held != nil && !p.deps.Held(ctx.Now()) {
+		r.Give(p.deps.Refuse(r.Call.Body, kerr.NotCoordinator))
+		return
+	}
 	if p.machine == nil {
 		code := kerr.CoordinatorLoadInProgress
 		if p.loading.failed {

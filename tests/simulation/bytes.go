@@ -23,6 +23,8 @@ type replicated struct {
 	batches map[model.Offset]sighting
 	// checked is how far the log of a process was compared, ends where the log ended at the last look.
 	checked, ends map[*process]model.Offset
+	// logs are what was looked at: a replica that was taken away and comes back begins with an empty one.
+	logs map[*process]*replica.Handle
 }
 
 // sighting is a batch as it was first seen, and where and when.
@@ -45,12 +47,18 @@ const lookBytes = 1 << 16
 func (c *byteCheck) look(p *process, r *replica.Handle) {
 	known := c.partitions[r.TP]
 	if known == nil || known.topic != r.TopicID {
-		known = &replicated{topic: r.TopicID, batches: map[model.Offset]sighting{}, checked: map[*process]model.Offset{}, ends: map[*process]model.Offset{}}
+		known = &replicated{topic: r.TopicID, batches: map[model.Offset]sighting{}, checked: map[*process]model.Offset{}, ends: map[*process]model.Offset{},
+			logs: map[*process]*replica.Handle{}}
 		c.partitions[r.TP] = known
 	}
 	v := r.View()
 	if v == nil || !r.Status().Online {
 		return
+	}
+	if known.logs[p] != r {
+		known.logs[p] = r
+		delete(known.checked, p)
+		delete(known.ends, p)
 	}
 	c.truncated(p, r, known, v.LogEnd)
 	from := max(known.checked[p], v.LogStart)
