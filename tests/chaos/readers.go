@@ -227,10 +227,13 @@ func (r *Readers) unread() (n int) {
 // fetch gives what the group has committed.
 func (r *Readers) fetch() map[int32]int64 {
 	r.t.Helper()
-	offsets, err := kadm.NewClient(r.load.client()).FetchOffsets(r.t.Context(), r.group)
-	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
-		r.t.Fatal(err)
-	}
+	admin := kadm.NewClient(r.load.client())
+	var offsets kadm.OffsetResponses
+	node.Eventually(r.t, "a coordinator tells what is committed", func() (told bool) {
+		var err error
+		offsets, err = admin.FetchOffsets(r.t.Context(), r.group)
+		return err == nil || errors.Is(err, kerr.GroupIDNotFound)
+	})
 	stored := map[int32]int64{}
 	offsets.Each(func(o kadm.OffsetResponse) { stored[o.Partition] = o.At })
 	return stored

@@ -108,7 +108,7 @@ var ofSizes = []Fault{
 		once(
 			grow(2, "controller.quorum.auto.join.enable=false"), addVoters, votersAre(5),
 			operator("rebalance --execute"), copies(3), goesOn,
-			drain, removeVoters, votersAre(3), stop, unregister, goesOn, copies(3),
+			drain, removeVoters, votersAre(3), stop, forEver, unregister, goesOn, copies(3),
 		),
 	}},
 }
