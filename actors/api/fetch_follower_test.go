@@ -223,14 +223,20 @@ func TestAFollowerServesConsumersWhatItKnowsToBeCommitted(t *testing.T) {
 		title   string
 		version int16
 		epoch   int32
+		rack    string
+		offset  int64
 		code    kerr.Code
 	}{
-		{"a consumer that knows the leader", 11, 1, kerr.None},
-		{"one that may take this replica for the leader", 11, -1, kerr.NotLeaderOrFollower},
-		{"one that knows the leader before", 11, 0, kerr.FencedLeaderEpoch},
-		{"version 10, which does not know of followers", 10, 1, kerr.NotLeaderOrFollower},
+		{"a consumer that knows the leader", 11, 1, "", 0, kerr.None},
+		{"one that may take this replica for the leader", 11, -1, "", 0, kerr.NotLeaderOrFollower},
+		{"one that was sent here, as its rack tells: librdkafka 2.0 names no epoch", 11, -1, "b", 0, kerr.None},
+		{"one that knows the leader before", 11, 0, "b", 0, kerr.FencedLeaderEpoch},
+		{"version 10, which does not know of followers", 10, 1, "b", 0, kerr.NotLeaderOrFollower},
+		{"one that knows the leader and has read more", 11, 1, "b", 2, kerr.OffsetOutOfRange},
+		{"one that may take this replica for the leader and has read more", 11, -1, "b", 2, kerr.OffsetNotAvailable},
 	} {
 		req := fetching("orders")
+		req.Rack, req.Topics[0].Partitions[0].FetchOffset = c.rack, c.offset
 		req.Topics[0].Partitions[0].CurrentLeaderEpoch = c.epoch
 		p := ask[*kmsg.FetchResponse](w, req, c.version).Topics[0].Partitions[0]
 		expect(t, c.title, p.ErrorCode, c.code)

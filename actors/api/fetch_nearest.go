@@ -50,14 +50,24 @@ func moreCaughtUp(a, b replica.Copy) int {
 	return cmp.Or(cmp.Compare(a.End, b.End), a.CaughtUp.Compare(b.CaughtUp), cmp.Compare(a.ID, b.ID))
 }
 
-// copyView gives the view of a follower's log, which consumers may read as far as it knows it to be committed, if they name the
-// present leader epoch: they know then that this is not the leader. One that does not name it, and may take this replica for
-// the leader, would lose its place where the follower's log is shorter (OFFSET_OUT_OF_RANGE). So it would at a replica that
-// follows nobody: the metadata may name this broker as the leader of that epoch, for what its process before this one had.
-func copyView(h *replica.Handle) (*partitionlog.View, kerr.Code) {
+// readsCopy tells who may read from a replica that does not lead: a tool that compares replicas, and a consumer that knows
+// that it is one, since it names the present leader epoch or its rack. librdkafka before 2.1 names no epoch, and stays for
+// minutes with the replica that it was sent to. Who names neither takes this replica for the leader.
+func (r *reader) readsCopy(p *fetchPart) bool {
+	return r.compares() || r.takesFollowers && (p.leaderEpoch != model.NoLeaderEpoch || r.rack != "")
+}
+
+// copyView gives the view of a follower's log, which consumers may read as far as it knows it to be committed. To one that
+// names no epoch the metadata of an earlier one may still show this replica as the leader: beyond a log that is shorter now it
+// would lose its place by OFFSET_OUT_OF_RANGE, and goes to the leader instead. So it would at a replica that follows nobody:
+// the metadata may name this broker as the leader of the present epoch, for what its process before this one had.
+func (r *reader) copyView(h *replica.Handle, p *fetchPart) (*partitionlog.View, kerr.Code) {
 	st, view := h.Status(), h.View()
-	if !st.Online || !st.Follower || view == nil {
+	switch {
+	case !st.Online || !st.Follower || view == nil:
 		return nil, kerr.NotLeaderOrFollower
+	case !r.compares() && p.leaderEpoch == model.NoLeaderEpoch && p.offset > view.LogEnd:
+		return nil, kerr.OffsetNotAvailable
 	}
 	return view, kerr.None
 }

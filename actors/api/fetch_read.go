@@ -72,8 +72,8 @@ func (n *Node) readPartition(set *fetchSet, p *fetchPart, name string, lim *fetc
 		p.traffic = n.Stats.Topic(name)
 	}
 	view, code := leaderView(h, p.leaderEpoch)
-	if code == kerr.NotLeaderOrFollower && (lim.takesFollowers && p.leaderEpoch != model.NoLeaderEpoch || lim.compares()) {
-		view, code = copyView(h)
+	if code == kerr.NotLeaderOrFollower && lim.readsCopy(p) {
+		view, code = lim.copyView(h, p)
 	}
 	if code != kerr.None {
 		res.code = code
