@@ -67,6 +67,7 @@ type Actor struct {
 	absent    absences // nodes that nobody answers for
 	// retired tells that the leader has said that this node has no vote, which its own log does not say yet.
 	retired bool
+	desk    desk
 	*term
 }
 
@@ -82,7 +83,6 @@ type term struct {
 	applied  *image.Image // the last one sent to the metadata actor
 
 	kraftVersion int16
-	desk         desk
 	outbox       []quorum.Message
 	ticker       *ticker // nil while this node is the only voter
 	standing     *standing
@@ -104,7 +104,7 @@ type term struct {
 func New(d Deps, b *Board) *Actor {
 	m := d.Config.Metadata
 	return &Actor{
-		deps: d, board: b, elsewhere: map[quorum.VoterKey][]batch.VoterEndpoint{},
+		deps: d, board: b, desk: newDesk(), elsewhere: map[quorum.VoterKey][]batch.VoterEndpoint{},
 		store: &store{env: d.Dir.Env, path: filepath.Join(d.Dir.Path, metadataTopic.String()), now: d.Clock.Now, committed: d.Committed, cfg: partitionlog.Config{
 			SegmentBytes: int64(m.SegmentBytes), SegmentMs: m.SegmentAge.Milliseconds(), IndexBytes: 10 << 20,
 			IndexIntervalBytes: 4096, RetentionMs: -1, RetentionBytes: -1,
@@ -116,7 +116,6 @@ func New(d Deps, b *Board) *Actor {
 func (a *Actor) newTerm() *term {
 	d := a.deps
 	return &term{
-		desk:    newDesk(),
 		machine: newMachine(d, 0, nil), // leads nothing until the files were read
 	}
 }
@@ -154,7 +153,7 @@ func (a *Actor) Receive(ctx *kit.Context, m kit.Message) {
 	case *forwarded:
 		a.returned(ctx, m)
 	case *retryDue:
-		a.retry(ctx, m)
+		a.retry(ctx)
 	case *lost:
 		a.lose(m)
 	case *peer.Up:

@@ -11,7 +11,7 @@ import (
 )
 
 // desk keeps the requests that were not answered yet. Each is in one of its places, and leaves it by its answer or for
-// another one.
+// another one. It outlives a term: what was sent to another node is under way there, whatever this one's files are.
 type desk struct {
 	last controller.Token
 	// decided wait for the machine's reply, sent for that of another node.
@@ -101,25 +101,35 @@ func (d *desk) applied(upTo model.Offset, now time.Time) {
 	d.ready = rest
 }
 
-// close answers everybody: with what there is, or that they have to try again.
-func (d *desk) close(err error) {
-	for _, place := range []map[controller.Token]*Request{d.decided, d.sent} {
-		for _, t := range slices.Sorted(maps.Keys(place)) {
-			place[t].Fail(err)
-		}
-		clear(place)
-	}
-	for _, r := range d.unpark() {
-		r.Fail(err)
-	}
+// turn answers what waits for the term that ends: with what there is, or that they have to try again. The next one goes on
+// with the others.
+func (d *desk) turn(err error) {
+	fail(d.decided, err)
 	for _, r := range d.ready {
 		r.answer()
 	}
-	d.ready = nil
+	d.ready, d.news = nil, true
+}
+
+// close answers everybody.
+func (d *desk) close(err error) {
+	d.turn(err)
+	fail(d.sent, err)
+	for _, r := range d.unpark() {
+		r.Fail(err)
+	}
+}
+
+// fail sends all of a place to try again, in the order in which they came.
+func fail(place map[controller.Token]*Request, err error) {
+	for _, t := range slices.Sorted(maps.Keys(place)) {
+		place[t].Fail(err)
+	}
+	clear(place)
 }
 
 // retryDue looks at the parked requests again.
-type retryDue struct{ term *term }
+type retryDue struct{}
 
 func (*retryDue) MessageKind() string { return "controller.retry-due" }
 
@@ -130,14 +140,11 @@ const retryAfter = 50 * time.Millisecond
 func (a *Actor) retryLater(ctx *kit.Context) {
 	if !a.desk.retrying && len(a.desk.parked) > 0 {
 		a.desk.retrying = true
-		ctx.After(retryAfter, &retryDue{a.term})
+		ctx.After(retryAfter, &retryDue{})
 	}
 }
 
-func (a *Actor) retry(ctx *kit.Context, m *retryDue) {
-	if m.term != a.term || a.ended {
-		return
-	}
+func (a *Actor) retry(ctx *kit.Context) {
 	a.desk.retrying = false
 	a.desk.sweep(ctx.Now())
 	a.desk.news = true

@@ -35,14 +35,14 @@ func (a *Actor) leading() quorum.Leadership {
 
 // request has a request decided here or sent to the leader's node, whichever leads. While that is not known it waits.
 func (a *Actor) request(ctx *kit.Context, r *Request) {
-	if a.ended {
-		r.Fail(kit.ErrStopped)
-		return
-	}
 	if r.deadline.IsZero() {
 		r.deadline = ctx.Now().Add(waitMax)
 	}
 	switch l := a.leading(); {
+	case a.ended && a.full:
+		r.Fail(kit.ErrStopped)
+	case a.ended:
+		a.park(ctx, r)
 	case a.machine.Leading():
 		a.decide(ctx, r)
 	case l.Leader != quorum.NoVoter && !l.Self && !r.Local:
@@ -142,7 +142,6 @@ func (a *Actor) unpark(ctx *kit.Context) bool {
 
 // forwarded is the answer of the leader's node.
 type forwarded struct {
-	term  *term
 	token controller.Token
 	resp  kmsg.Response
 	err   error
@@ -153,7 +152,7 @@ func (*forwarded) MessageKind() string { return "controller.forwarded" }
 // forward asks the leader's node. The body goes as it is, in the version that the client speaks.
 func (a *Actor) forward(ctx *kit.Context, r *Request, to model.BrokerID) {
 	call := &private.ForwardRequest{RequestKey: r.Body.Key(), RequestVersion: r.Body.GetVersion(), Body: r.Body.AppendTo(nil)}
-	self, m := ctx.Self(), &forwarded{term: a.term, token: a.desk.enter(a.desk.sent, r)}
+	self, m := ctx.Self(), &forwarded{token: a.desk.enter(a.desk.sent, r)}
 	a.deps.Peers.SendCaused(ctx.Cause(), to, &peer.Call{
 		Link: peer.Controller, Body: call, Deadline: ctx.Now().Add(a.deps.Config.Quorum.RequestTimeout),
 		Done: func(resp kmsg.Response, err error) {
@@ -166,9 +165,6 @@ func (a *Actor) forward(ctx *kit.Context, r *Request, to model.BrokerID) {
 // returned gives the leader's answer. That of a request of a client waits until this broker has applied what it tells of;
 // who asks for a node's own sake goes by what he is told.
 func (a *Actor) returned(ctx *kit.Context, m *forwarded) {
-	if m.term != a.term {
-		return
-	}
 	r := take(a.desk.sent, m.token)
 	if r == nil {
 		return

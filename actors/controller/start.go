@@ -130,10 +130,13 @@ func (a *Actor) loaded(ctx *kit.Context, m *loadDone) {
 }
 
 // Crashed sends everybody who waits to try again.
-func (a *Actor) Crashed(err error) { a.end(err) }
+func (a *Actor) Crashed(err error) {
+	a.end(err)
+	a.desk.close(err)
+}
 
 // Stopped does the same at the end of the broker.
-func (a *Actor) Stopped(*kit.Context) { a.end(kit.ErrStopped) }
+func (a *Actor) Stopped(*kit.Context) { a.Crashed(kit.ErrStopped) }
 
 // end closes the term. What it still had on the metadata lane runs before the next one loads: the lane keeps the order.
 func (a *Actor) end(err error) {
@@ -144,7 +147,7 @@ func (a *Actor) end(err error) {
 		a.board.former = a.board.former.Plus(a.machine.Counts())
 	}
 	a.ended = true
-	a.desk.close(err)
+	a.desk.turn(err)
 	for _, m := range a.leaving {
 		m.Done()
 	}
@@ -173,7 +176,7 @@ const restFor = time.Second
 // fail ends the term after an error of the disk. What the files hold is taken up again when there is room; any other
 // error ends the process.
 func (a *Actor) fail(ctx *kit.Context, err error) {
-	a.end(err)
+	a.Crashed(err)
 	if partitionlog.SyncFailed(err) || !partitionlog.Passes(err) {
 		a.deps.Fatal(err)
 		return

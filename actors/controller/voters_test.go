@@ -56,6 +56,23 @@ func TestALeaderThatIsRemovedIsFollowedByAVoterThatIsLeft(t *testing.T) {
 	}
 }
 
+// It follows the log from its files anew, and what it had sent to the leader is under way there.
+func TestAVoterThatIsAskedForItsOwnRemovalAnswers(t *testing.T) {
+	for seed := range uint64(6) {
+		w := newDynamicWorld(t, seed, 3, func(c *configs.Broker) { c.Quorum.AutoJoin = false })
+		_, gone := w.leaderAndAnother()
+		removal, topic := gone.remove(gone), gone.create("meanwhile")
+		w.until("both are answered", 3*time.Second, func() bool { return len(removal) > 0 && len(topic) > 0 })
+		if code := kerr.Code((<-removal).(*kmsg.RemoveRaftVoterResponse).ErrorCode); code != kerr.None {
+			t.Errorf("seed %d: the removal is answered by %s", seed, code.Name())
+		}
+		if code := w.created(topic, 0); code != 0 {
+			t.Errorf("seed %d: the topic is answered by code %d", seed, code)
+		}
+		w.same()
+	}
+}
+
 func TestAVoterThatNobodyHasHeardOfIsNotRemembered(t *testing.T) {
 	var c copies
 	if c.fresh(quorum.VoterKey{ID: 7, Directory: model.DirectoryID{1}}, time.Unix(1000, 0)) || len(c.list) > 0 {

@@ -43,7 +43,7 @@ func recordedSteps(t *testing.T) (steps []step) {
 	}
 	for _, part := range strings.Split("\n"+string(text), "\n== ")[1:] {
 		title, body, _ := strings.Cut(part, "\n")
-		steps = append(steps, step{title, strings.TrimSuffix(body, "\n") + "\n"})
+		steps = append(steps, step{title: title, text: strings.TrimSuffix(body, "\n") + "\n"})
 	}
 	return steps
 }

@@ -57,7 +57,10 @@ type walk struct {
 }
 
 // step is what one step printed, without what differs from run to run.
-type step struct{ title, text string }
+type step struct {
+	title, text string
+	aside       string // the rest of standard error, which is not compared
+}
 
 func newWalk(t *testing.T, address string, tools tools) *walk {
 	t.Helper()
@@ -127,7 +130,7 @@ func (w *walk) keep(title string, r kafka.Result, more ...func(string) string) {
 		out = shape(out)
 	}
 	text := plain(fmt.Sprintf("%s--- %s\n--- exit code %d\n", out, strings.Join(told.FindAllString(r.Stderr, -1), "\n--- "), r.Code))
-	w.steps = append(w.steps, step{w.hide.Replace(w.neutral.Replace(title)), w.hide.Replace(w.neutral.Replace(text))})
+	w.steps = append(w.steps, step{w.hide.Replace(w.neutral.Replace(title)), w.hide.Replace(w.neutral.Replace(text)), r.Stderr})
 }
 
 var (
@@ -153,8 +156,8 @@ func plain(text string) string {
 func expectSteps(t *testing.T, got, want []step) {
 	t.Helper()
 	for i := range min(len(want), len(got)) {
-		if got[i] != want[i] {
-			t.Errorf("%s\nprints\n%s\nand Kafka's tool against Kafka\n%s", got[i].title, got[i].text, want[i].text)
+		if got[i].title != want[i].title || got[i].text != want[i].text {
+			t.Errorf("%s\nprints\n%s\nand Kafka's tool against Kafka\n%s\nand on standard error\n%s", got[i].title, got[i].text, want[i].text, got[i].aside)
 		}
 	}
 	if len(got) != len(want) {
