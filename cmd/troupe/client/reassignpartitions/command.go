@@ -1,9 +1,8 @@
-// Package reassignpartitions is kafka-reassign-partitions: it moves replicas to other brokers, follows the moves, takes
-// them back, and sets and clears their throttles (KIP-455, KIP-73).
+// Package reassignpartitions is kafka-reassign-partitions: it moves replicas to other brokers and to other log directories,
+// follows the moves, takes them back, and sets and clears their throttles (KIP-455, KIP-113, KIP-73).
 //
-// Requests: Metadata (3), DescribeLogDirs (35), AlterPartitionReassignments (45), ListPartitionReassignments (46),
-// IncrementalAlterConfigs (44). A log directory may be named where its broker has no other, or has the replica in it: brokers
-// choose their directories themselves, and AlterReplicaLogDirs is not asked of them.
+// Requests: Metadata (3), AlterReplicaLogDirs (34), DescribeLogDirs (35), IncrementalAlterConfigs (44),
+// AlterPartitionReassignments (45), ListPartitionReassignments (46).
 //
 // Everything is told on standard output, errors too; the code is then 1.
 package reassignpartitions
@@ -18,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"troupe/cmd/troupe/client/assignment"
 	"troupe/cmd/troupe/client/connection"
 	"troupe/cmd/troupe/client/kafkatext"
 	"troupe/cmd/troupe/client/option"
@@ -98,6 +98,10 @@ func (c *command) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) 
 		fmt.Fprintln(s.Out, terse)
 	default:
 		fmt.Fprintln(s.Out, "Error: "+qualified(err))
+		// The script's stack trace is not printed, but for the one reason that is nowhere else.
+		if refused := (*assignment.Refused)(nil); errors.As(err, &refused) {
+			fmt.Fprintln(s.Err, "Caused by: "+qualified(refused.Cause))
+		}
 	}
 	return option.Silent()
 }

@@ -27,6 +27,10 @@ func (c *command) execute(ctx context.Context) error {
 	if err := executable(all); err != nil {
 		return err
 	}
+	within, err := c.timeout.Int(64, 10_000)
+	if err != nil {
+		return err
+	}
 	ongoing, err := assignment.Ongoing(ctx, c.client)
 	if err != nil {
 		return err
@@ -34,11 +38,11 @@ func (c *command) execute(ctx context.Context) error {
 	if len(ongoing) > 0 && !c.fs.Changed("additional") {
 		return othersUnderWay
 	}
-	current, err := c.placed(ctx, all)
+	current, brokers, err := c.placed(ctx, all)
 	if err != nil {
 		return err
 	}
-	dirs, err := c.directories(ctx, all, current)
+	dirs, err := c.whereTheyLie(ctx, current, brokers)
 	if err != nil {
 		return err
 	}
@@ -48,6 +52,19 @@ func (c *command) execute(ctx context.Context) error {
 	if err := c.limit(ctx, all, ongoing, current); err != nil {
 		return err
 	}
+	started, err := c.reassign(ctx, all)
+	if err != nil {
+		return err
+	}
+	moving, err := c.moveWithin(ctx, named(all), within)
+	if err == nil && option.JSON(c.fs) {
+		err = option.WriteJSON(c.streams, map[string]any{"started": started, "startedLogDirs": replicaNames(moving)})
+	}
+	return err
+}
+
+// reassign begins the moves between brokers.
+func (c *command) reassign(ctx context.Context, all []move) (started []string, err error) {
 	var targets []assignment.Target
 	for _, m := range all {
 		targets = append(targets, assignment.Target{TopicPartition: m.partition(), Replicas: m.Replicas})
@@ -55,16 +72,14 @@ func (c *command) execute(ctx context.Context) error {
 	slices.SortFunc(targets, byPartition)
 	failed, err := assignment.Alter(ctx, c.client, targets, !c.fs.Changed("disallow-replication-factor-change"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(failed) > 0 {
-		return terse("Error reassigning partition(s):\n" + failures(failed))
+		return nil, terse("Error reassigning partition(s):\n" + failures(failed))
 	}
-	if option.JSON(c.fs) {
-		return option.WriteJSON(c.streams, map[string]any{"started": names(targets)})
-	}
-	_, err = fmt.Fprintf(c.streams.Out, "Successfully started partition reassignment%s for %s\n", plural(len(targets)), strings.Join(names(targets), ","))
-	return err
+	started = names(targets)
+	c.say(fmt.Sprintf("Successfully started partition reassignment%s for %s", plural(len(targets)), strings.Join(started, ",")))
+	return started, nil
 }
 
 func (c *command) moves() ([]move, error) {
@@ -76,21 +91,20 @@ func (c *command) moves() ([]move, error) {
 }
 
 // placed finds where the partitions are now; every broker and partition that is named must be there.
-func (c *command) placed(ctx context.Context, all []move) ([]assignment.Target, error) {
+func (c *command) placed(ctx context.Context, all []move) (current []assignment.Target, brokers []assignment.Broker, err error) {
 	topics := map[string]bool{}
 	for _, m := range all {
 		topics[m.Topic] = true
 	}
 	found, err := c.described(ctx, slices.Sorted(maps.Keys(topics)))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var current []assignment.Target
 	var missing []string
 	for _, m := range all {
 		for _, id := range m.Replicas {
 			if !slices.ContainsFunc(found.Brokers, func(b assignment.Broker) bool { return b.ID == id }) {
-				return nil, fmt.Errorf("Unknown broker id %d", id)
+				return nil, nil, fmt.Errorf("Unknown broker id %d", id)
 			}
 		}
 		i := slices.IndexFunc(found.Partitions, func(p assignment.Partition) bool { return p.TopicPartition == m.partition() })
@@ -101,27 +115,26 @@ func (c *command) placed(ctx context.Context, all []move) ([]assignment.Target, 
 		current = append(current, assignment.Target{TopicPartition: m.partition(), Replicas: found.Partitions[i].Replicas})
 	}
 	if len(missing) > 0 {
-		return nil, unknown("Unable to find partition: %s", strings.Join(missing, ", "))
+		return nil, nil, unknown("Unable to find partition: %s", strings.Join(missing, ", "))
 	}
-	return current, nil
+	return current, found.Brokers, nil
 }
 
-// directories asks the brokers that have replicas or are to have some, and checks the directories that are named.
-func (c *command) directories(ctx context.Context, all []move, current []assignment.Target) (map[int32]assignment.Directories, error) {
-	var brokers []int32
-	for i, m := range all {
-		brokers = append(append(brokers, m.Replicas...), current[i].Replicas...)
+// whereTheyLie asks the brokers that serve for the log directories of replicas.
+func (c *command) whereTheyLie(ctx context.Context, all []assignment.Target, brokers []assignment.Broker) (map[assignment.Replica]assignment.Directory, error) {
+	var replicas []assignment.Replica
+	for _, t := range all {
+		for _, id := range t.Replicas {
+			if slices.ContainsFunc(brokers, func(b assignment.Broker) bool { return b.ID == id }) {
+				replicas = append(replicas, assignment.Replica{TopicPartition: t.TopicPartition, Broker: id})
+			}
+		}
 	}
-	slices.Sort(brokers)
-	dirs, err := assignment.ReadDirectories(ctx, c.client, slices.Compact(brokers))
-	if err != nil {
-		return nil, err
-	}
-	return dirs, inPlace(all, dirs)
+	return assignment.Directories(ctx, c.client, replicas)
 }
 
 // tellCurrent prints what brings everything back to where it is.
-func (c *command) tellCurrent(current []assignment.Target, dirs map[int32]assignment.Directories) error {
+func (c *command) tellCurrent(current []assignment.Target, dirs map[assignment.Replica]assignment.Directory) error {
 	if option.JSON(c.fs) {
 		return nil
 	}
@@ -156,8 +169,15 @@ func (c *command) limit(ctx context.Context, all []move, ongoing map[model.Topic
 		}
 		c.say(fmt.Sprintf("The inter-broker throttle limit was set to %d B/s", between))
 	}
-	// No replica moves between directories, so the limit of those holds for no broker.
 	if within >= 0 {
+		var movers []int32
+		for r := range named(all) {
+			movers = append(movers, r.Broker)
+		}
+		slices.Sort(movers)
+		if err := assignment.LimitDirectories(ctx, c.client, slices.Compact(movers), within); err != nil {
+			return err
+		}
 		c.say(fmt.Sprintf("The replica-alter-dir throttle limit was set to %d B/s", within))
 	}
 	return nil

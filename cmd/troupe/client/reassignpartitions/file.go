@@ -41,7 +41,7 @@ func parseMoves(text []byte) ([]move, error) {
 		return nil, err
 	}
 	for _, m := range file.Partitions {
-		if len(m.LogDirs) > 0 && len(m.LogDirs) != len(m.Replicas) {
+		if m.LogDirs != nil && len(m.LogDirs) != len(m.Replicas) {
 			return nil, fmt.Errorf("Size of replicas list %s is different from size of log dirs list [%s] for partition %s",
 				bracketed(m.Replicas), strings.Join(m.LogDirs, ", "), m.partition())
 		}
@@ -86,19 +86,17 @@ func executable(all []move) error {
 	return nil
 }
 
-// inPlace refuses log directories that a replica would not come to lie in by itself.
-func inPlace(all []move, dirs map[int32]assignment.Directories) error {
+// named are the replicas for which the file names a log directory.
+func named(all []move) map[assignment.Replica]string {
+	dirs := map[assignment.Replica]string{}
 	for _, m := range all {
 		for i, dir := range m.LogDirs {
-			of := dirs[m.Replicas[i]]
-			lies := of.Of[m.partition()] == dir
-			only := len(of.All) == 1 && of.All[0] == dir
-			if dir != anyDir && !lies && !only {
-				return fmt.Errorf("The log directory %s is named for partition %s: broker %d chooses its log directories itself", dir, m.partition(), m.Replicas[i])
+			if dir != anyDir {
+				dirs[assignment.Replica{TopicPartition: m.partition(), Broker: m.Replicas[i]}] = dir
 			}
 		}
 	}
-	return nil
+	return dirs
 }
 
 // parseTopics reads the file of --topics-to-move-json-file.
@@ -129,12 +127,12 @@ func parseTopics(text []byte) ([]string, error) {
 }
 
 // document writes assignments in the form of the file, by topic and partition. Directories that are not known are any.
-func document(all []assignment.Target, dirs map[int32]assignment.Directories) (string, error) {
+func document(all []assignment.Target, dirs map[assignment.Replica]assignment.Directory) (string, error) {
 	out := moves{Version: 1, Partitions: []move{}}
 	for _, t := range slices.SortedFunc(slices.Values(all), byPartition) {
 		m := move{t.Topic, t.Partition, t.Replicas, []string{}}
 		for _, id := range t.Replicas {
-			m.LogDirs = append(m.LogDirs, cmp.Or(dirs[id].Of[t.TopicPartition], anyDir))
+			m.LogDirs = append(m.LogDirs, cmp.Or(dirs[assignment.Replica{TopicPartition: t.TopicPartition, Broker: id}].Current, anyDir))
 		}
 		out.Partitions = append(out.Partitions, m)
 	}

@@ -47,12 +47,7 @@ func (c *command) generate(ctx context.Context) error {
 	if option.JSON(c.fs) {
 		return option.WriteJSON(c.streams, map[string]any{"current": now, "proposed": proposed})
 	}
-	var brokers []int32
-	for _, p := range now {
-		brokers = append(brokers, p.Replicas...)
-	}
-	slices.Sort(brokers)
-	dirs, err := assignment.ReadDirectories(ctx, c.client, slices.Compact(brokers))
+	dirs, err := c.whereTheyLie(ctx, now, found.Brokers)
 	if err != nil {
 		return err
 	}

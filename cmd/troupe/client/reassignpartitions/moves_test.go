@@ -2,7 +2,6 @@ package reassignpartitions
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"troupe/cmd/troupe/client/assignment"
@@ -18,6 +17,7 @@ func TestMovesThatNoClusterCouldDoAreRefused(t *testing.T) {
 		`{"partitions":[{"topic":"a","partition":0,"replicas":[1]},{"topic":"a","partition":0,"replicas":[2]}]}`:               "Partition reassignment contains duplicate topic partitions: a-0",
 		`{"version":2,"partitions":[{"topic":"a","partition":0,"replicas":[1]}]}`:                                              "Not supported version field value 2",
 		`{"version":1,"partitions":[{"topic":"a","partition":0,"replicas":[1,2],"log_dirs":["any"]}]}`:                         "Size of replicas list [1, 2] is different from size of log dirs list [any] for partition a-0",
+		`{"version":1,"partitions":[{"topic":"a","partition":0,"replicas":[1],"log_dirs":[]}]}`:                                "Size of replicas list [1] is different from size of log dirs list [] for partition a-0",
 		`{"version":1,"partitions":[{"topic":"a","partition":0,"replicas":[1],"log_dirs":["any"]}]}`:                           "",
 		`{"partitions":[{"topic":"a","partition":0,"replicas":[3,1]},{"topic":"a","partition":1,"replicas":[2]}],"version":1}`: "",
 	} {
@@ -36,16 +36,23 @@ func TestMovesThatNoClusterCouldDoAreRefused(t *testing.T) {
 	}
 }
 
-func TestADirectoryMayBeNamedThatTheReplicaIsInAnyway(t *testing.T) {
-	tp := model.TopicPartition{Topic: "a", Partition: 0}
-	dirs := map[int32]assignment.Directories{
-		1: {All: []string{"/x", "/y"}, Of: map[model.TopicPartition]string{tp: "/y"}},
-		2: {All: []string{"/z"}},
-	}
-	for dir, want := range map[string]string{"any,any": "", "/y,/z": "", "/x,any": "/x is named for partition a-0: broker 1", "any,/y": "/y is named for partition a-0: broker 2"} {
-		err := inPlace([]move{{"a", 0, []int32{1, 2}, strings.Split(dir, ",")}}, dirs)
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", dir, err, want)
+func TestHowFarAReplicaIsToItsDirectoryIsSaidInTheWordsOfTheScript(t *testing.T) {
+	r := assignment.Replica{TopicPartition: model.TopicPartition{Topic: "a", Partition: 3}, Broker: 2}
+	for _, c := range []struct {
+		current, future string
+		want            string
+		over            bool
+	}{
+		{"/x", "/y", "Reassignment of replica a-3-2 is still in progress.", false},
+		{"/x", "/z", "Partition a-3 on broker 2 is being moved to log dir /z instead of /y.", false},
+		{"/y", "", "Reassignment of replica a-3-2 completed successfully.", true},
+		{"/x", "", "Partition a-3 on broker 2 is not being moved from log dir /x to /y.", true},
+		{"", "", "Partition a-3 is not found in any live log dir on broker 2. There is likely an offline log directory on the broker.", false},
+		{"", "/y", "Partition a-3 is not found in any live log dir on broker 2. There is likely an offline log directory on the broker.", false},
+	} {
+		s := dirState{r, assignment.Directory{Current: c.current, Future: c.future}, "/y"}
+		if got := s.String(); got != c.want || over([]dirState{s}) != c.over {
+			t.Errorf("got %s, over %v, want %s", got, over([]dirState{s}), c.want)
 		}
 	}
 }
@@ -67,10 +74,10 @@ func TestHowFarAMoveIsIsSaidInTheWordsOfTheScript(t *testing.T) {
 		s    state
 		want string
 	}{
-		{state{"a-0", false, []int32{1, 2, 3}, []int32{3}}, "Reassignment of partition a-0 is still in progress."},
-		{state{"a-0", true, []int32{3, 1}, []int32{3, 1}}, "Reassignment of partition a-0 is completed."},
-		{state{"a-0", true, []int32{1, 3}, []int32{3, 1}}, "There is no active reassignment of partition a-0, but replica set is 1,3 rather than 3,1."},
-		{state{"a-9", true, nil, []int32{3}}, "There is no active reassignment of partition a-9, but replica set is  rather than 3."},
+		{state{"a-0", false, []int32{1, 2, 3}, []int32{3}, nil}, "Reassignment of partition a-0 is still in progress."},
+		{state{"a-0", true, []int32{3, 1}, []int32{3, 1}, nil}, "Reassignment of partition a-0 is completed."},
+		{state{"a-0", true, []int32{1, 3}, []int32{3, 1}, nil}, "There is no active reassignment of partition a-0, but replica set is 1,3 rather than 3,1."},
+		{state{"a-9", true, nil, []int32{3}, nil}, "There is no active reassignment of partition a-9, but replica set is  rather than 3."},
 	} {
 		if got := c.s.String(); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)

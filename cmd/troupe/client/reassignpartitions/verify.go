@@ -19,10 +19,12 @@ type state struct {
 	Done      bool    `json:"done"`
 	Current   []int32 `json:"currentReplicas"`
 	Target    []int32 `json:"targetReplicas"`
+	// LogDirs are the replicas of it for which the file names a directory.
+	LogDirs []dirState `json:"logDirs,omitempty"`
 }
 
-// verify shows how far the moves of the file are. When nothing moves any more in the whole cluster, throttles are taken
-// back: whose they were cannot be told.
+// verify shows how far the moves of the file are. When nothing moves any more between the brokers of the whole cluster, and no
+// replica of the file between directories, throttles are taken back: whose they were cannot be told.
 func (c *command) verify(ctx context.Context) error {
 	all, err := c.moves()
 	if err != nil {
@@ -36,19 +38,33 @@ func (c *command) verify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	lines := []string{"Status of partition reassignment:"}
+	for _, s := range states {
+		lines = append(lines, s.String())
+	}
+	c.say(strings.Join(lines, "\n"))
+	moves, err := c.dirStates(ctx, all)
+	if err != nil {
+		return err
+	}
+	lines = nil
+	for _, m := range moves {
+		lines = append(lines, m.String())
+	}
+	c.say(strings.Join(lines, "\n")) // the script's empty list is a blank line
 	if option.JSON(c.fs) {
+		for i := range states {
+			for _, m := range moves {
+				if m.replica.TopicPartition.String() == states[i].Partition {
+					states[i].LogDirs = append(states[i].LogDirs, m)
+				}
+			}
+		}
 		if err := option.WriteJSON(c.streams, states); err != nil {
 			return err
 		}
-	} else {
-		lines := []string{"Status of partition reassignment:"}
-		for _, s := range states {
-			lines = append(lines, s.String())
-		}
-		// The blank line is the script's list of moves between directories, which is empty.
-		c.say(strings.Join(lines, "\n") + "\n")
 	}
-	if len(ongoing) > 0 || c.fs.Changed("preserve-throttles") {
+	if len(ongoing) > 0 || !over(moves) || c.fs.Changed("preserve-throttles") {
 		return nil
 	}
 	return c.unlimit(ctx, all)
@@ -71,7 +87,7 @@ func (c *command) states(ctx context.Context, all []move, ongoing map[model.Topi
 	}
 	states := []state{}
 	for _, m := range slices.SortedFunc(slices.Values(all), func(a, b move) int { return assignment.Compare(a.partition(), b.partition()) }) {
-		s := state{m.partition().String(), true, now[m.partition()], m.Replicas}
+		s := state{Partition: m.partition().String(), Done: true, Current: now[m.partition()], Target: m.Replicas}
 		if moving, under := ongoing[m.partition()]; under {
 			s.Done, s.Current = false, moving.Replicas
 		}
@@ -147,9 +163,13 @@ func (c *command) list(ctx context.Context) error {
 	return nil
 }
 
-// cancel takes the moves of the file back that are under way.
+// cancel takes the moves of the file back that are under way: those between directories by a move to where the replica is.
 func (c *command) cancel(ctx context.Context) error {
 	all, err := c.moves()
+	if err != nil {
+		return err
+	}
+	within, err := c.timeout.Int(64, 10_000)
 	if err != nil {
 		return err
 	}
@@ -169,15 +189,27 @@ func (c *command) cancel(ctx context.Context) error {
 	} else if err := c.take(ctx, targets); err != nil {
 		return err
 	}
-	if option.JSON(c.fs) {
-		if err := option.WriteJSON(c.streams, map[string]any{"cancelled": names(targets)}); err != nil {
-			return err
-		}
-	} else {
-		fmt.Fprint(c.streams.Out, "None of the specified partition moves are active.") // without an end of line, as the script
+	moves, err := c.dirStates(ctx, all)
+	if err != nil {
+		return err
 	}
-	if c.fs.Changed("preserve-throttles") {
-		return nil
+	back := map[assignment.Replica]string{}
+	for _, m := range moves {
+		if m.word() == active {
+			back[m.replica] = m.Current
+		}
+	}
+	taken, err := c.moveWithin(ctx, back, within)
+	switch {
+	case err != nil:
+		return err
+	case option.JSON(c.fs):
+		err = option.WriteJSON(c.streams, map[string]any{"cancelled": names(targets), "cancelledLogDirs": replicaNames(taken)})
+	case len(back) == 0:
+		_, err = fmt.Fprint(c.streams.Out, "None of the specified partition moves are active.") // without an end of line, as the script
+	}
+	if err != nil || c.fs.Changed("preserve-throttles") {
+		return err
 	}
 	return c.unlimit(ctx, all)
 }
