@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -76,9 +75,9 @@ func TestAStoppedBrokerThatGoesOnHasLostNothing(t *testing.T) {
 	load := Start(t, broker.Bootstrap, 3, nil)
 	for range 2 {
 		load.Await(1000)
-		broker.Signal(syscall.SIGSTOP)
+		broker.Pause()
 		after(2 * time.Second)
-		broker.Signal(syscall.SIGCONT)
+		broker.Resume()
 	}
 	load.Await(1000)
 	load.Stop()

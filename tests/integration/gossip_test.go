@@ -53,9 +53,7 @@ func TestNodesThatGossipSuspectOneThatIsKilledOrHangsAndTakeItBack(t *testing.T)
 	node.Eventually(t, "node 3 has left and is not suspected", func() bool {
 		return !knows(t, one, "3") && !suspects(t, one, "3") && !knows(t, two, "3") && !suspects(t, two, "3")
 	})
-	if !strings.Contains(one.Output(), "node leaves") {
-		t.Error("node 1 does not tell that node 3 leaves")
-	}
+	node.Eventually(t, "node 1 tells that node 3 leaves", func() bool { return strings.Contains(one.Output(), "node leaves") })
 }
 
 func TestANodeThatIsAloneDoesNotGossip(t *testing.T) {

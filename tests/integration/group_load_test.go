@@ -72,8 +72,9 @@ func TestAPartitionOfOffsetsThatCannotBeReadIsNotCoordinated(t *testing.T) {
 			}
 			expectCode(t, describeGroup(c, "g").ErrorCode, refused)
 			line := "partition=__consumer_offsets-0 offset=" + fmt.Sprint(offset)
-			if out := n.Output(); !strings.Contains(out, line) || strings.Count(out, line) > 1 {
-				t.Errorf("no line, or more than one, of the log has %q", line)
+			node.Eventually(t, "the log has "+line, func() bool { return strings.Contains(n.Output(), line) })
+			if strings.Count(n.Output(), line) > 1 {
+				t.Errorf("more than one line of the log has %q", line)
 			}
 			// A mended file needs no restart.
 			if err := os.WriteFile(file, whole, 0o644); err != nil {
