@@ -4,10 +4,11 @@ package interop
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
 
 	"troupe/tests/kafka"
 )
@@ -40,7 +41,8 @@ func TestConsoleLinesComeBackWithEachCompression(t *testing.T) {
 					got := read("", "console-consumer", "--bootstrap-server", address, "--topic", topic, "--partition", "0", "--offset", "earliest",
 						"--max-messages", "1000", "--formatter-property", "print.key=true")
 					if got.Stdout != lines.String() || got.Code != 0 {
-						t.Errorf("%s reads %d bytes of %d and ends with %d", reader, len(got.Stdout), lines.Len(), got.Code)
+						t.Errorf("%s reads %d bytes of %d and ends with %d: %s; on standard error\n%s", reader, len(got.Stdout), lines.Len(), got.Code,
+							firstDifference(got.Stdout, lines.String()), got.Stderr)
 					}
 				}
 			})
@@ -48,34 +50,32 @@ func TestConsoleLinesComeBackWithEachCompression(t *testing.T) {
 	}
 }
 
-// Both read one broker's topic, whose partitions come in any order.
+// Both read what is in one broker's topic, partition by partition.
 func TestFormattersOfCoordinatorsPrintWhatKafkasDo(t *testing.T) {
 	address := broker(t, "offsets.topic.num.partitions=3", "group.initial.rebalance.delay.ms=0")
 	makeGroups(t, address)
+	ends, err := kadm.NewClient(client(t, address)).ListEndOffsets(t.Context(), "__consumer_offsets")
+	if err != nil || ends.Error() != nil {
+		t.Fatal(err, ends.Error())
+	}
 	for _, class := range []string{"OffsetsMessageFormatter", "GroupMetadataMessageFormatter", "TransactionLogMessageFormatter"} {
 		t.Run(class, func(t *testing.T) {
-			read := func(run func(args ...string) kafka.Result) []string {
-				r := run("--bootstrap-server", address, "--topic", "__consumer_offsets", "--from-beginning", "--timeout-ms", "8000",
-					"--formatter", "org.apache.kafka.tools.consumer."+class)
-				records := strings.Split(strings.ReplaceAll(r.Stdout, "}{", "}\n{"), "\n")
-				// Kafka's consumer reads in a group of its own, which it thereby adds to.
-				records = slices.DeleteFunc(records, func(s string) bool { return strings.Contains(s, `"group":"console-consumer-`) })
-				slices.Sort(records)
-				return records
-			}
-			var got []string
-			done := background(func() { // both wait for more records until their time is over
-				got = read(func(args ...string) kafka.Result {
-					return troupe(t, "", append([]string{"console-consumer"}, args...)...)
-				})
+			shown := ""
+			ends.Each(func(end kadm.ListedOffset) {
+				if end.Offset == 0 {
+					return
+				}
+				args := []string{"--bootstrap-server", address, "--topic", end.Topic, "--partition", fmt.Sprint(end.Partition), "--offset", "earliest",
+					"--max-messages", fmt.Sprint(end.Offset), "--formatter", "org.apache.kafka.tools.consumer." + class}
+				got := troupe(t, "", append([]string{"console-consumer"}, args...)...)
+				want := kafka.Tool(t, "console-consumer", "", args...)
+				if got.Stdout != want.Stdout || got.Code != want.Code {
+					t.Errorf("partition %d, ours: %v\nKafka's: %v", end.Partition, got, want)
+				}
+				shown += want.Stdout
 			})
-			want := read(func(args ...string) kafka.Result { return kafka.Tool(t, "console-consumer", "", args...) })
-			<-done
-			if !slices.Equal(got, want) {
-				t.Errorf("ours:\n%s\nKafka's:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-			}
-			if class != "TransactionLogMessageFormatter" && (len(want) < 2 || !strings.HasPrefix(want[0], `{"key":{"type":`)) {
-				t.Errorf("Kafka's formatter shows %q", want)
+			if class != "TransactionLogMessageFormatter" && (strings.Count(shown, `{"key":{"type":`) < 2 || !strings.HasPrefix(shown, `{"key":{"type":`)) {
+				t.Errorf("Kafka's formatter shows %q", shown)
 			}
 		})
 	}

@@ -53,7 +53,13 @@ func start(t testing.TB, line ...string) *process {
 		_ = p.cmd.Wait() // how it ended stands in its ProcessState
 		close(p.exited)
 	}()
-	t.Cleanup(func() { p.signal(os.Kill) })
+	t.Cleanup(func() {
+		p.signal(os.Kill)
+		<-p.exited
+		if t.Failed() {
+			t.Logf("%v printed\n%s\nand on standard error\n%s", p.cmd.Args, p.out.String(), p.err.String())
+		}
+	})
 	return p
 }
 

@@ -4,6 +4,7 @@ package interop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -61,18 +62,24 @@ func TestTheFilesOfThreeBrokersOfKafkasMakeACluster(t *testing.T) {
 		cmd := exec.Command(versus, args...)
 		cmd.Env = append(os.Environ(), "BROKER="+binary, "VERSUS_PORTS="+ports)
 		out, err := cmd.Output()
-		if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			t.Errorf("versus %v: %v\n%s", args, err, exit.Stderr)
+		} else if err != nil {
 			t.Errorf("versus %v: %v", args, err)
 		}
 		return string(out)
 	}
-	t.Cleanup(func() { run("kafka-down", data) })
+	t.Cleanup(func() {
+		for id := range 3 {
+			if log, err := os.ReadFile(filepath.Join(data, fmt.Sprint(id+1), "log")); t.Failed() {
+				t.Logf("broker %d: %s %v", id+1, log, err)
+			}
+		}
+		run("kafka-down", data)
+	})
 	addresses, _, found := strings.Cut(run("kafka-up", "3", data), " ")
 	if !found || t.Failed() {
-		for id := range 3 {
-			log, err := os.ReadFile(filepath.Join(data, fmt.Sprint(id+1), "log"))
-			t.Logf("broker %d: %s %v", id+1, log, err)
-		}
 		t.FailNow()
 	}
 	first, _, _ := strings.Cut(addresses, ",")

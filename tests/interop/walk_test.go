@@ -4,17 +4,21 @@ package interop
 
 import (
 	"fmt"
+	"net"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/tests/bench/peer"
 	"troupe/tests/kafka"
 	"troupe/tests/node"
+	"troupe/tests/wire"
 )
 
 // tools are those that the walk-through is gone with.
@@ -106,6 +110,7 @@ func (w *walk) call(command string) (tool string, args []string) {
 // run runs a tool to its end and keeps what it printed. More shapes it before it is kept.
 func (w *walk) run(title, stdin, command string, more ...func(string) string) kafka.Result {
 	w.Helper()
+	w.awaitKnown()
 	tool, args := w.call(command)
 	r := w.tools.run(w.T, tool, stdin, args...)
 	w.keep(title+": "+command, r, more...)
@@ -227,6 +232,41 @@ func numbered(prefix string, n int) (values []string) {
 		values = append(values, fmt.Sprintf("%s%d", prefix, i))
 	}
 	return values
+}
+
+// awaitKnown waits until every broker knows what the quorum has committed so far: a tool asks any of them, and one that is
+// not the one that was told to change something hears of it a moment later.
+func (w *walk) awaitKnown() {
+	w.Helper()
+	req := kmsg.NewPtrDescribeQuorumRequest()
+	metadata := kmsg.NewDescribeQuorumRequestTopic()
+	metadata.Topic, metadata.Partitions = "__cluster_metadata", []kmsg.DescribeQuorumRequestTopicPartition{kmsg.NewDescribeQuorumRequestTopicPartition()}
+	req.Topics = append(req.Topics, metadata)
+	committed := int64(-1)
+	node.Eventually(w.T, "the quorum tells what is committed", func() bool {
+		resp, err := req.RequestWith(w.Context(), w.byKey)
+		if err != nil || resp.ErrorCode != 0 || resp.Topics[0].Partitions[0].ErrorCode != 0 {
+			return false
+		}
+		committed = resp.Topics[0].Partitions[0].HighWatermark
+		return true
+	})
+	node.Eventually(w.T, fmt.Sprintf("every broker knows the metadata up to offset %d", committed), func() bool {
+		found, err := w.admin.ListBrokers(w.Context())
+		return err == nil && !slices.ContainsFunc(found, func(b kadm.BrokerDetail) bool { return knownTo(b) < committed-1 })
+	})
+}
+
+// knownTo is the offset of the metadata that a broker has come to; it calls that the epoch of the features. -1 is of one that
+// does not answer.
+func knownTo(b kadm.BrokerDetail) int64 {
+	req := kmsg.NewPtrApiVersionsRequest()
+	req.ClientSoftwareName, req.ClientSoftwareVersion = "test", "1"
+	resp, err := wire.Try[*kmsg.ApiVersionsResponse](net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port))), wire.Versioned(req, 4), node.Patience)
+	if err != nil {
+		return -1
+	}
+	return resp.FinalizedFeaturesEpoch
 }
 
 // awaitMembers waits until a group is stable with so many members, each of whom has partitions.

@@ -4,12 +4,14 @@ package peer
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"troupe/tests/bench/load"
@@ -55,15 +57,25 @@ func New(k Kind, folder string, settings ...string) (*Broker, error) {
 	return b, err
 }
 
+// The ports are drawn from below those that systems give to outgoing connections, one of which would else have taken a port
+// by the time that Java listens on it, and from above those of tests/node.
+const firstPort, lastPort = 31_000, 32_700
+
 // freePorts finds two ports that nobody listens on. Both are held until both are known.
 func freePorts() (p ports, err error) {
 	for _, at := range []*int{&p.client, &p.other} {
-		l, listenErr := net.Listen("tcp", "127.0.0.1:0")
-		if listenErr != nil {
-			return p, listenErr
+		for *at == 0 {
+			port := firstPort + rand.IntN(lastPort-firstPort)
+			l, listenErr := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+			if errors.Is(listenErr, syscall.EADDRINUSE) {
+				continue
+			}
+			if listenErr != nil {
+				return p, listenErr
+			}
+			defer func() { err = errors.Join(err, l.Close()) }()
+			*at = port
 		}
-		defer func() { err = errors.Join(err, l.Close()) }()
-		*at = l.Addr().(*net.TCPAddr).Port
 	}
 	return p, nil
 }
