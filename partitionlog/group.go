@@ -12,15 +12,25 @@ import (
 // is taken for cheaper than five of each log, or two of each new one.
 const groupLeast = 16
 
-// Groups tells that RunGroup does a job for many logs at once: it moves a recovery point, or makes a new log durable.
+// Groups tells that RunGroup does a job for many logs at once: it moves a recovery point, of a log that is closed too, or makes
+// a new log durable.
 func (j *Job) Groups() bool {
-	switch t := j.task.(type) {
-	case *maintainTask:
-		return t.ready > 0
-	case *createTask:
+	if _, creates := j.task.(*createTask); creates {
 		return true
 	}
-	return false
+	t := j.maintenance()
+	return t != nil && t.ready > 0
+}
+
+// maintenance is nil for a job that is something else.
+func (j *Job) maintenance() *maintainTask {
+	switch t := j.task.(type) {
+	case *maintainTask:
+		return t
+	case *closeTask:
+		return t.maintainTask
+	}
+	return nil
 }
 
 // RunGroup runs jobs that Groups of logs in one directory, all of one Kind. Recovery points move in the order that
@@ -46,7 +56,7 @@ func runTogether(fsys vfs.FS, dir string, jobs []*Job) (errs []error, supported 
 	}
 	g := group{fs: fsys, dir: dir, errs: make([]error, len(jobs))}
 	for _, j := range jobs {
-		g.tasks = append(g.tasks, j.task.(*maintainTask))
+		g.tasks = append(g.tasks, j.maintenance())
 	}
 	return g.errs, g.run()
 }

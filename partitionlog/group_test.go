@@ -93,6 +93,32 @@ func TestTheRecoveryPointsOfManyLogsMoveByFewSyncs(t *testing.T) {
 	}
 }
 
+func TestManyLogsAreClosedByFewSyncs(t *testing.T) {
+	fsys := newCrashFS(t)
+	logs, _ := due(t, fsys, groupLeast)
+	var jobs []*Job
+	for _, l := range logs {
+		l.maintenance.underWay = false // as when the job that moves the recovery point was done in vain
+		jobs = append(jobs, l.Close())
+	}
+	syncs := 0
+	fsys.Hook(func(call vfs.Call) (f vfs.Fault) {
+		if call.Op == vfs.OpSync || call.Op == vfs.OpSyncAll {
+			syncs++
+		}
+		return f
+	})
+	for i, err := range RunGroup(fsys, "/data", jobs) {
+		if !jobs[i].Groups() || err != nil {
+			t.Fatalf("log %d: %v", i, err)
+		}
+		logs[i].Done(jobs[i], err)
+	}
+	if syncs > 2 {
+		t.Errorf("%d syncs for %d logs", syncs, len(logs))
+	}
+}
+
 func TestASyncOfAllThatFailsMovesNoRecoveryPoint(t *testing.T) {
 	fsys := newCrashFS(t)
 	logs, jobs := due(t, fsys, groupLeast)

@@ -189,6 +189,25 @@ func (w *world) step() bool {
 	return true
 }
 
+// live does random things until the power fails, and may end in order before that.
+func (w *world) live() {
+	for range 20 + w.random.IntN(180) {
+		if !w.step() {
+			return
+		}
+	}
+	if w.drain() {
+		w.close()
+	}
+}
+
+// close closes the log as its owner does.
+func (w *world) close() {
+	if j := w.log.Close(); j != nil {
+		w.run(j)
+	}
+}
+
 // rare is what needs an idle log.
 func (w *world) rare() bool {
 	start, end := w.log.LogStart(), w.log.LogEnd()
