@@ -37,13 +37,23 @@ func rack(id int32) string { return string(rune('a' + id - 1)) }
 // troupes are brokers of this module.
 type troupes struct{ *node.Cluster }
 
-func startTroupes(t *testing.T) troupes {
+// startTroupes starts them, with what each is told besides.
+func startTroupes(t *testing.T, each ...func(id int32) string) troupes {
 	t.Helper()
 	return troupes{node.StartCluster(t, node.ClusterOptions{
-		// A busy machine is no reason for an election: a voter that is to be taken away must not come to lead.
-		Dynamic: true, Set: slices.Concat(quickGroups, threeSettings, []string{"controller.quorum.election.timeout.ms=2000"}),
-		Each: func(id int32) []string { return []string{"broker.rack=" + rack(id)} },
+		// A busy machine is no reason for an election: a voter that is to be taken away must not come to lead, and leaders stay. A
+		// broker that is killed is fenced all the same, for its links.
+		Dynamic: true, Set: slices.Concat(quickGroups, threeSettings, []string{"controller.quorum.election.timeout.ms=2000", "broker.session.timeout.ms=60000"}),
+		Each: func(id int32) []string { return append([]string{"broker.rack=" + rack(id)}, besides(id, each)...) },
 	})}
+}
+
+// besides are settings of one broker.
+func besides(id int32, each []func(int32) string) (settings []string) {
+	for _, of := range each {
+		settings = append(settings, of(id))
+	}
+	return settings
 }
 
 func (c troupes) address(id int32) string { return c.Node(id).Bootstrap }
@@ -92,7 +102,7 @@ type kafkas struct {
 	processes [3]*process
 }
 
-func startKafkas(t *testing.T) *kafkas {
+func startKafkas(t *testing.T, each ...func(id int32) string) *kafkas {
 	t.Helper()
 	k := &kafkas{t: t, dir: t.TempDir()}
 	free := node.FreePorts(t, 6)
@@ -108,7 +118,7 @@ func startKafkas(t *testing.T) *kafkas {
 			"listeners=PLAINTEXT://" + k.address(id) + ",CONTROLLER://" + quorum[id-1], "controller.listener.names=CONTROLLER",
 			"listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT", "log.dirs=" + k.logDir(id),
 			"controller.quorum.bootstrap.servers=" + strings.Join(quorum, ","),
-		}, threeSettings...)
+		}, append(threeSettings, besides(id, each)...)...)
 		if err := os.WriteFile(k.properties(id), []byte(strings.Join(settings, "\n")+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
