@@ -165,7 +165,7 @@ func TestTheJavaConsumerReadsByTheConsumerProtocol(t *testing.T) {
 		if r.Code != 0 {
 			t.Fatal(r)
 		}
-		return r.Stdout
+		return printed(t, r)
 	}
 	expectLines(t, "two Java consumers, one after the other", read(120)+read(80), lines)
 	r := kafka.Tool(t, "consumer-groups", "", "--bootstrap-server", address, "--describe", "--group", "java", "--state")

@@ -38,7 +38,7 @@ func TestAGroupGoesOnWithAnotherClient(t *testing.T) {
 	topic := createTopic(t, address, "groups", 3)
 	first := fill(t, address, topic, 100)
 	java := kafka.Tool(t, "console-consumer", "", "--bootstrap-server", address, "--topic", topic, "--group", "g", "--from-beginning", "--max-messages", "100")
-	expectLines(t, "the Java consumer", java.Stdout, first)
+	expectLines(t, "the Java consumer", printed(t, java), first)
 
 	second := fill(t, address, topic, 50)
 	expectLines(t, "kcat in the same group", kcatGroup(t, address, "g", topic), second)
@@ -55,6 +55,17 @@ func kcatGroup(t *testing.T, address, group, topic string) string {
 	if r.Code != 0 {
 		t.Fatal(r)
 	}
+	return printed(t, r)
+}
+
+// printed is the standard output; all of the result is told when the test fails.
+func printed(t *testing.T, r kafka.Result) string {
+	t.Helper()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(r)
+		}
+	})
 	return r.Stdout
 }
 
@@ -80,7 +91,7 @@ func TestKafkasGroupCommandFindsNoDifference(t *testing.T) {
 	topic := createTopic(t, address, "groups", 1)
 	lines := fill(t, address, topic, 10)
 	read := kafka.Tool(t, "console-consumer", "", "--bootstrap-server", address, "--topic", topic, "--group", "g", "--from-beginning", "--max-messages", "10")
-	expectLines(t, "the consumer", read.Stdout, lines)
+	expectLines(t, "the consumer", printed(t, read), lines)
 	command := func(args ...string) kafka.Result {
 		return kafka.Tool(t, "consumer-groups", "", append([]string{"--bootstrap-server", address}, args...)...)
 	}

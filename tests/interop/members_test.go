@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -187,9 +186,12 @@ func kcatMember(settings ...string) library {
 	}
 }
 
-// started gives the standard output of a command that is killed when the test ends before it.
+// started gives the standard output of a command that is killed when the test ends before it. What it says on standard error
+// is told when the test fails.
 func started(t *testing.T, cmd *exec.Cmd) io.Reader {
 	t.Helper()
+	var said output
+	cmd.Stderr = &said
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +199,12 @@ func started(t *testing.T, cmd *exec.Cmd) io.Reader {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { cmd.Process.Kill() })
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		if t.Failed() {
+			t.Logf("%v says on standard error:\n%s", cmd.Args, said.String())
+		}
+	})
 	return out
 }
 
@@ -242,7 +249,6 @@ func startJava(t *testing.T, r *readings, args ...string) *javaProcess {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Stderr = os.Stderr
 	p := &javaProcess{commands: commands, read: r, gone: map[string]chan struct{}{}}
 	out := started(t, cmd)
 	done := background(func() { p.listen(t, out) })

@@ -36,6 +36,7 @@ type Node struct {
 	options Options
 	cmd     *exec.Cmd
 	output  *transcript
+	former  []*transcript // of the processes before
 	exited  chan struct{} // closed when the process is gone
 }
 
@@ -60,10 +61,19 @@ func New(t testing.TB, o Options) *Node {
 			n.Kill()
 		}
 		if t.Failed() && n.output != nil {
-			t.Logf("broker %d printed:\n%s", n.ID, n.output.text(16<<10))
+			n.tell()
 		}
 	})
 	return n
+}
+
+// tell logs what the broker has printed, and the last that its former processes did.
+func (n *Node) tell() {
+	n.t.Helper()
+	for _, before := range n.former[max(0, len(n.former)-5):] {
+		n.t.Logf("broker %d printed before a start:\n%s", n.ID, before.text(4<<10))
+	}
+	n.t.Logf("broker %d printed:\n%s", n.ID, n.output.text(32<<10))
 }
 
 // Set has the broker start with more settings from the next time on, over those that it had.
@@ -81,7 +91,7 @@ func (n *Node) Restart() {
 func (n *Node) TryRestart() error {
 	n.t.Helper()
 	n.Launch()
-	return n.awaitReady()
+	return n.AwaitReady()
 }
 
 // Launch starts the process and does not wait until it serves.
@@ -93,6 +103,9 @@ func (n *Node) Launch() {
 	binary, err := Binary()
 	if err != nil {
 		n.t.Fatal(err)
+	}
+	if n.output != nil {
+		n.former = append(n.former, n.output)
 	}
 	n.output, n.exited = newTranscript(), make(chan struct{})
 	n.cmd = exec.Command(binary, n.arguments()...)
@@ -120,7 +133,8 @@ func (n *Node) arguments() []string {
 	return args
 }
 
-func (n *Node) awaitReady() error {
+// AwaitReady waits until a process that was launched serves. The error of one that does not has what it printed.
+func (n *Node) AwaitReady() error {
 	select {
 	case n.Addresses = <-n.output.ready:
 		return nil
@@ -128,7 +142,7 @@ func (n *Node) awaitReady() error {
 		return fmt.Errorf("the broker ended before it was ready (%v):\n%s", n.cmd.ProcessState, n.output.text(4<<10))
 	case <-time.After(Patience):
 		n.Signal(syscall.SIGQUIT) // Go prints the goroutines
-		n.awaitExit()
+		n.AwaitExit()
 		return fmt.Errorf("the broker was not ready after %v:\n%s", Patience, n.output.text(64<<10))
 	}
 }
@@ -164,7 +178,7 @@ func (n *Node) Signal(s os.Signal) {
 func (n *Node) Kill() {
 	n.t.Helper()
 	n.Signal(os.Kill)
-	n.awaitExit()
+	n.AwaitExit()
 }
 
 // terminated is how a process ends that caught SIGTERM and tells so: 128 and the signal's number, as Kafka does.
@@ -174,13 +188,14 @@ const terminated = 128 + 15
 func (n *Node) Terminate() {
 	n.t.Helper()
 	n.Signal(syscall.SIGTERM)
-	n.awaitExit()
+	n.AwaitExit()
 	if code := n.cmd.ProcessState.ExitCode(); code != 0 && code != terminated {
 		n.t.Errorf("after SIGTERM the broker ended with %d:\n%s", code, n.output.text(4<<10))
 	}
 }
 
-func (n *Node) awaitExit() {
+// AwaitExit waits until the process is gone.
+func (n *Node) AwaitExit() {
 	n.t.Helper()
 	select {
 	case <-n.exited:

@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// keptOutput bounds what is kept of a broker's output, in bytes: enough for a goroutine dump.
+// keptOutput bounds what is kept of a broker's output, in bytes: enough for a goroutine dump. The newest is kept.
 const keptOutput = 1 << 20
 
 // Addresses is what the ready line tells.
 type Addresses struct {
-	Bootstrap string // host:port of the PLAINTEXT listener
+	Bootstrap string // host:port of the PLAINTEXT listener, or of the one that a controller alone has
 	Admin     string // host:port of the admin port
 }
 
@@ -29,6 +29,7 @@ func newTranscript() *transcript { return &transcript{ready: make(chan Addresses
 
 var (
 	listenerInLine = regexp.MustCompile(`listeners=\S*?PLAINTEXT://([^\s,"]+)`)
+	soleInLine     = regexp.MustCompile(`listeners=CONTROLLER://([^\s,"]+) .*roles=controller`) // of a controller that is no broker
 	adminInLine    = regexp.MustCompile(`admin=(?:http://)?([^\s,"]+)`)
 )
 
@@ -36,8 +37,9 @@ var (
 func (tr *transcript) Write(p []byte) (int, error) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	if tr.kept.Len() < keptOutput {
-		tr.kept.Write(p)
+	tr.kept.Write(p)
+	if tr.kept.Len() > 2*keptOutput {
+		tr.kept.Next(tr.kept.Len() - keptOutput)
 	}
 	tr.line = append(tr.line, p...)
 	for {
@@ -52,6 +54,9 @@ func (tr *transcript) Write(p []byte) (int, error) {
 
 func (tr *transcript) announce(line string) {
 	listener, admin := listenerInLine.FindStringSubmatch(line), adminInLine.FindStringSubmatch(line)
+	if listener == nil {
+		listener = soleInLine.FindStringSubmatch(line)
+	}
 	if tr.told || listener == nil || admin == nil {
 		return
 	}
