@@ -17,7 +17,7 @@ import (
 )
 
 // patience bounds the wait for a reply: only a hang meets it.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // apiVersions is the one API whose replies have no tagged fields in the header (KIP-511).
 const apiVersions = 18
