@@ -70,7 +70,7 @@ func pipelined() []asked {
 		}},
 		{"ApiVersions", func(topic) kmsg.Request { return wire.Versioned(apiVersionsRequest(), 3) }},
 		{"DescribeCluster", func(topic) kmsg.Request { return wire.Versioned(kmsg.NewPtrDescribeClusterRequest(), 1) }},
-		{"IncrementalAlterConfigs", incremental("retention.ms", "5000")},
+		{"IncrementalAlterConfigs", incremental("retention.ms", "86400000")},
 		{"a refused IncrementalAlterConfigs", incremental("retention.ms", "never")},
 		{"CreateTopics of a topic that is there", func(to topic) kmsg.Request {
 			req := kmsg.NewPtrCreateTopicsRequest()
