@@ -49,7 +49,7 @@ var serverKeys = []Key{
 	{Name: "unstable.feature.versions.enable", Type: Boolean, Default: "false", Internal: true, Effect: Refused, Reason: noUnstable,
 		Doc: "Whether feature levels still being designed can be finalized."},
 	{Name: "process.roles", Type: List, Null: true, Valid: listOf("broker", "controller"),
-		Doc: "What this process does: broker serves clients, controller takes part in the metadata quorum. Every node is a broker."},
+		Doc: "What this process does: broker serves clients, controller takes part in the metadata quorum. Without the key a node is both."},
 	{Name: "node.id", Type: Int, Null: true, Valid: atLeast(0),
 		Doc: "The number of this node, unique in the cluster and fixed for its data directories."},
 	{Name: "initial.broker.registration.timeout.ms", Type: Int, Default: "60000", Unit: "ms", Importance: Medium,

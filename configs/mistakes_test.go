@@ -6,7 +6,8 @@ import (
 )
 
 // unset are the mistakes whose key is one that the file does not set.
-var unset = map[string]bool{"a listener without a protocol": true, "voters without a listener to reach them": true}
+var unset = map[string]bool{"a listener without a protocol": true, "voters without a listener to reach them": true,
+	"a controller without a listener of its own": true}
 
 // Each mistake stands in line 3 of a server.properties that is otherwise sound; the error must hold every text.
 func TestAMistakeIsNamedWithItsPlaceAndWhatWasExpected(t *testing.T) {
@@ -37,7 +38,7 @@ func TestAMistakeIsNamedWithItsPlaceAndWhatWasExpected(t *testing.T) {
 		{"every address advertised", "listeners=PLAINTEXT://0.0.0.0:9092", []string{"listeners", "0.0.0.0", "advertised.listeners=PLAINTEXT://HOST:9092"}},
 		{"an advertised name that is not listened on", "advertised.listeners=B://here:1", []string{"advertised.listeners", "B"}},
 		{"no listener for brokers", "inter.broker.listener.name=B", []string{"inter.broker.listener.name=B", "advertised listener"}},
-		{"controllers without a listener", "controller.listener.names=C", []string{"controller.listener.names=C", "names in listeners"}},
+		{"controllers without a listener", "controller.listener.names=C", []string{"controller.listener.names=C", "names that are in listeners, and C is not"}},
 		{"voters without this node", "controller.quorum.voters=2@b:9093", []string{"controller.quorum.voters=2@b:9093", "node.id", "1"}},
 		{"a voter without an address", "controller.quorum.voters=1", []string{"controller.quorum.voters", "ID@HOST:PORT"}},
 		{"one voter twice", "controller.quorum.voters=1@a:1,1@b:1", []string{"controller.quorum.voters", "1@a:1 and 1@b:1"}},
@@ -45,7 +46,11 @@ func TestAMistakeIsNamedWithItsPlaceAndWhatWasExpected(t *testing.T) {
 		{"voters without a listener to reach them", "controller.quorum.voters=1@a:1,2@b:1", []string{"controller.listener.names", "reach each other"}},
 		{"a broker without a controller", "process.roles=broker", []string{"process.roles=broker", "controller.quorum.bootstrap.servers"}},
 		{"a broker that votes", "controller.quorum.voters=1@a:1\nprocess.roles=broker", []string{"controller.quorum.voters=1@a:1", "no controller by process.roles"}},
-		{"a controller that is no broker", "process.roles=controller", []string{"process.roles=controller", "broker,controller"}},
+		{"a controller that nobody finds", "process.roles=controller", []string{"process.roles=controller", "controller.quorum.bootstrap.servers or controller.quorum.voters"}},
+		{"a controller without a listener of its own", "process.roles=controller\ncontroller.quorum.voters=1@a:1", []string{"controller.listener.names: not set", "names in listeners"}},
+		{"a controller with the listener of a broker", "listeners=PLAINTEXT://:1,C://:2\nprocess.roles=controller\ncontroller.quorum.voters=1@a:2\ncontroller.listener.names=C", []string{"listeners=PLAINTEXT://:1,C://:2", "PLAINTEXT is not", "no broker by process.roles"}},
+		{"a name for controllers that nothing listens under", "controller.listener.names=C,D\nlisteners=C://:2\nprocess.roles=controller\ncontroller.quorum.voters=1@a:2", []string{"controller.listener.names=C,D", "D is not"}},
+		{"a controller that is no voter", "controller.quorum.voters=2@a:2\nlisteners=C://:2\nprocess.roles=controller\ncontroller.listener.names=C", []string{"controller.quorum.voters=2@a:2", "node.id, which is 1, among the voters"}},
 		{"a broker that serves the quorum", "controller.listener.names=C\nprocess.roles=broker\ncontroller.quorum.voters=2@a:1\nlisteners=PLAINTEXT://:1,C://:2", []string{"controller.listener.names=C", "does not say controller"}},
 		{"a first quorum of more than can be found", "controller.quorum.initial.voters=2", []string{"controller.quorum.initial.voters=2", "which are 0"}},
 		{"a cluster of its own beside another's address", "controller.quorum.initial.voters=1\ncontroller.quorum.bootstrap.servers=a:9093\nlisteners=PLAINTEXT://:9092,C://:9093\ncontroller.listener.names=C", []string{"controller.quorum.initial.voters=1", "a:9093", "expected 0 to join"}},

@@ -64,9 +64,6 @@ func (l Layers) resolveNode(b *Broker) error {
 		Broker:     len(roles) == 0 || slices.Contains(roles, "broker"),
 		Controller: len(roles) == 0 || slices.Contains(roles, "controller"),
 	}
-	if !b.Roles.Broker {
-		return l.wrong("process.roles", "expected broker or broker,controller: this version has no controllers that are no brokers")
-	}
 	return nil
 }
 

@@ -57,14 +57,21 @@ func (l Layers) resolveListeners(b *Broker) error {
 	return l.resolveInterBroker(b)
 }
 
-// checkControllers holds the listeners against the roles: a controller has one for the quorum, if any is named for it, and
-// a broker that is no controller has none.
+// checkControllers holds the listeners against the roles: a controller has one for the quorum, if any is named for it, a
+// broker that is no controller has none, and a controller that is no broker has no others.
 func (l Layers) checkControllers(b *Broker, names []string) error {
 	const key = "controller.listener.names"
 	serves := slices.ContainsFunc(b.Listeners, func(x Listener) bool { return x.Controller })
+	clients := slices.IndexFunc(b.Listeners, func(x Listener) bool { return !x.Controller })
+	missing := slices.IndexFunc(names, func(name string) bool {
+		return !slices.ContainsFunc(b.Listeners, func(x Listener) bool { return x.Name == name })
+	})
 	switch {
-	case len(names) > 0 && !serves && b.Roles.Controller:
-		return l.wrong(key, "expected one of the names in listeners")
+	case clients >= 0 && !b.Roles.Broker:
+		return l.wrong("listeners", "expected only names that are in %s, and %s is not: this node is no broker by process.roles",
+			key, b.Listeners[clients].Name)
+	case missing >= 0 && b.Roles.Controller:
+		return l.wrong(key, "expected names that are in listeners, and %s is not", names[missing])
 	case serves && !b.Roles.Controller:
 		return l.wrong(key, "expected names that are not in listeners: process.roles does not say controller")
 	}
@@ -88,21 +95,29 @@ func (l Layers) protocols() (map[string]string, error) {
 	return protocols, nil
 }
 
-// advertise says what clients are told: what is given, else what is bound. A controller's address may be told too.
+// advertise says what clients are told: what is given, else what is bound. A controller's address may be given too; where
+// it is not, it is what is bound, whatever is told of the others.
 func (l Layers) advertise(b *Broker) error {
 	key := "advertised.listeners"
 	given, err := parseNamed(l.list(key))
 	if err != nil {
 		return l.wrong(key, "%v", err)
 	}
-	if len(given) == 0 {
+	all := len(given) == 0
+	if all {
 		key = "listeners"
-		for _, x := range b.Listeners {
+	}
+	for _, x := range b.Listeners {
+		told := slices.ContainsFunc(given, func(a named) bool { return a.name == x.Name })
+		if all || x.Controller && !told {
 			given = append(given, named{x.Name, x.Bind})
 		}
 	}
 	for _, a := range given {
 		i := slices.IndexFunc(b.Listeners, func(x Listener) bool { return x.Name == a.name })
+		if i < 0 && !b.Roles.Broker { // what is said for the brokers of the same file
+			continue
+		}
 		if i < 0 {
 			return l.wrong(key, "expected names that are in listeners, and %s is not", a.name)
 		}
@@ -118,7 +133,8 @@ func (l Layers) advertise(b *Broker) error {
 	return nil
 }
 
-// resolveInterBroker names the listener between brokers: by its name, or by its protocol when it is called like that.
+// resolveInterBroker names the listener between brokers: by its name, or by its protocol when it is called like that. A
+// controller that is no broker has none, and reaches the brokers on theirs.
 func (l Layers) resolveInterBroker(b *Broker) error {
 	const key, byProtocol = "inter.broker.listener.name", "security.inter.broker.protocol"
 	b.InterBroker = strings.ToUpper(l.string(key))
@@ -129,6 +145,9 @@ func (l Layers) resolveInterBroker(b *Broker) error {
 	named := key
 	if b.InterBroker == "" {
 		b.InterBroker, named = l.string(byProtocol), byProtocol
+	}
+	if !b.Roles.Broker {
+		return nil
 	}
 	for _, x := range b.Listeners {
 		if x.Name == b.InterBroker && !x.Controller && x.Advertised.Host != "" {

@@ -51,6 +51,11 @@ func (l Layers) checkVoter(b *Broker) error {
 	case !b.Roles.Controller && len(q.Voters)+len(q.Bootstrap) == 0:
 		return l.wrong("process.roles", "expected %s or %s beside it, or controller too: a broker has to find the controllers",
 			bootstrapKey, votersKey)
+	case !b.Roles.Broker && len(q.Voters)+len(q.Bootstrap) == 0:
+		return l.wrong("process.roles", "expected %s or %s beside it, or broker too: who has no other role is part of a quorum that others find",
+			bootstrapKey, votersKey)
+	case q.Listener == "" && !b.Roles.Broker:
+		return l.wrong("controller.listener.names", "not set; expected the names in listeners: a controller that is no broker has no other listeners")
 	case q.Listener == "" && (!b.Roles.Controller || len(q.Voters) > 1 || len(q.Bootstrap) > 1):
 		return l.wrong("controller.listener.names", "not set; expected the listener on which the nodes of the quorum reach each other")
 	}

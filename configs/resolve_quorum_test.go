@@ -56,6 +56,14 @@ func TestRolesAndQuorumAreResolvedTogether(t *testing.T) {
 			},
 			Roles{Broker: true}, Quorum{Voters: []Voter{{7, Endpoint{"a", 2}}}, Listener: "C"},
 		},
+		{
+			"a controller alone has no listener for clients, and none between brokers",
+			map[string]string{
+				"process.roles": "controller", "controller.quorum.bootstrap.servers": "a:2,h:2", "controller.quorum.initial.voters": "2",
+				"listeners": "C://h:2", "controller.listener.names": "C",
+			},
+			Roles{Controller: true}, Quorum{Bootstrap: []Endpoint{{"a", 2}, {"h", 2}}, Listener: "C", InitialVoters: 2},
+		},
 	} {
 		t.Run(c.title, func(t *testing.T) {
 			c.set["node.id"] = "1"
@@ -67,6 +75,35 @@ func TestRolesAndQuorumAreResolvedTogether(t *testing.T) {
 			if b.Roles != c.roles || !slices.Equal(q.Voters, c.want.Voters) || !slices.Equal(q.Bootstrap, c.want.Bootstrap) ||
 				q.Listener != c.want.Listener || q.InitialVoters != c.want.InitialVoters {
 				t.Errorf("resolved %+v and %+v", b.Roles, q)
+			}
+		})
+	}
+}
+
+func TestAControllerIsReachedWhereItListensUnlessToldOtherwise(t *testing.T) {
+	for _, c := range []struct {
+		title, roles, advertised string
+		want                     Endpoint
+	}{
+		{"nothing is told", "controller", "", Endpoint{"h", 2}},
+		{"it is told", "controller", "C://there:3", Endpoint{"there", 3}},
+		{"what is told is for brokers", "controller", "PLAINTEXT://there:1", Endpoint{"h", 2}},
+		{"what is told is for the clients of the same node", "broker,controller", "PLAINTEXT://there:1", Endpoint{"h", 2}},
+	} {
+		t.Run(c.title, func(t *testing.T) {
+			set := map[string]string{
+				"node.id": "1", "process.roles": c.roles, "controller.quorum.voters": "1@h:2", "controller.listener.names": "C",
+				"listeners": "C://h:2", "advertised.listeners": c.advertised,
+			}
+			if c.roles != "controller" {
+				set["listeners"] = "PLAINTEXT://h:1,C://h:2"
+			}
+			b, err := Layers{Static: set, Hostname: "here.example"}.Resolve()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last := b.Listeners[len(b.Listeners)-1]; last.Advertised != c.want || !last.Controller {
+				t.Errorf("resolved %+v, want %v", last, c.want)
 			}
 		})
 	}

@@ -143,6 +143,11 @@ func Begin(o Options) (*Broker, error) {
 		cfg: &o.Config.Broker, log: o.Log, fs: o.FS, clock: o.Clock, replicas: replica.NewDirectory(),
 		incarnation: model.RandomUUID(), registered: make(chan struct{}), failed: make(chan error, 1),
 	}
+	if !b.cfg.Roles.Broker { // it keeps the metadata, and no data
+		alone := *b.cfg
+		alone.LogDirs = []string{alone.MetadataDir}
+		b.cfg = &alone
+	}
 	if b.fs == nil {
 		b.fs = vfs.OS()
 	}
@@ -245,6 +250,9 @@ func (b *Broker) Ready(took time.Duration) string {
 		at = append(at, s.Name+"://"+s.Bind.String())
 	}
 	line := fmt.Sprintf("troupe is ready: node=%d listeners=%s data=%s", b.cfg.NodeID, strings.Join(at, ","), strings.Join(b.cfg.LogDirs, ","))
+	if !b.cfg.Roles.Broker {
+		line += " roles=controller"
+	}
 	if b.admin != nil {
 		line += " admin=" + b.admin.Address()
 	}

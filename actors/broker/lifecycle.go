@@ -12,7 +12,6 @@ import (
 	"troupe/actors/controller"
 	"troupe/actors/kit"
 	"troupe/actors/metadata"
-	"troupe/cluster/record"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
 	"troupe/partitionlog/checkpoint"
@@ -44,7 +43,7 @@ func (s *lifecycleState) held(now time.Time, session time.Duration) bool {
 type lifecycle struct {
 	state      *lifecycleState
 	request    *kmsg.BrokerRegistrationRequest
-	enlistment *kmsg.ControllerRegistrationRequest // nil for a node that is no voter
+	enlistment *enlistment // nil for a node that is no controller
 	source     *metadata.Source
 	placement  *placement
 	every      time.Duration // broker.heartbeat.interval.ms
@@ -56,7 +55,6 @@ type lifecycle struct {
 
 	registered   bool
 	refused      kerr.Code // of the last registration: what repeats itself is told once
-	enlisting    bool      // the enlistment is under way or done
 	stopping     *leave
 	leavingSince time.Time
 	yielded      time.Time  // when it last asked to be fenced: an answer from before says nothing of now
@@ -70,7 +68,6 @@ type (
 	registration        struct {
 		resp *kmsg.BrokerRegistrationResponse
 	}
-	enlisted  struct{ code kerr.Code }
 	heartbeat struct {
 		resp    *kmsg.BrokerHeartbeatResponse
 		sent    time.Time // the request
@@ -91,7 +88,6 @@ func (*heartbeatDue) MessageKind() string        { return "lifecycle.heartbeat-d
 func (*registrationOverdue) MessageKind() string { return "lifecycle.registration-overdue" }
 func (*registration) MessageKind() string        { return "lifecycle.registration" }
 func (*heartbeat) MessageKind() string           { return "lifecycle.heartbeat" }
-func (*enlisted) MessageKind() string            { return "lifecycle.enlisted" }
 func (*leave) MessageKind() string               { return "lifecycle.leave" }
 func (*directoryFailed) MessageKind() string     { return "lifecycle.directory-failed" }
 func (*shortageTold) MessageKind() string        { return "lifecycle.shortage-told" }
@@ -149,7 +145,7 @@ func (l *lifecycle) Receive(ctx *kit.Context, m kit.Message) {
 	case *replicaMoved:
 		l.onReplicaMoved(ctx)
 	case *enlisted:
-		l.onEnlisted(m.code)
+		l.enlistment.answered(m.code)
 	case *placed:
 		l.placement.asking = false
 	}
@@ -194,35 +190,8 @@ func (l *lifecycle) onRegistration(ctx *kit.Context, resp *kmsg.BrokerRegistrati
 	l.registered = true
 	l.state.value.Store(resp.BrokerEpoch)
 	l.note(model.BrokerEpoch(resp.BrokerEpoch))
-	l.enlist(ctx)
+	l.enlistment.enlist(ctx, l.state.controller)
 	l.beat(ctx)
-}
-
-// enlist tells the cluster where this node's controller is reached (KIP-919), once an incarnation. Nothing waits for it:
-// it is only described to clients. It comes with the heartbeats too, since the
-// metadata that it goes by may be behind at first.
-func (l *lifecycle) enlist(ctx *kit.Context) {
-	i := l.source.Image()
-	if l.enlistment == nil || l.enlisting || i.MetadataVersion() < record.ControllerRegistrations {
-		return
-	}
-	l.enlisting = true
-	for c := range i.Controllers() {
-		if c.ControllerID == l.state.id && c.IncarnationID == l.enlistment.IncarnationID {
-			return
-		}
-	}
-	self := ctx.Self()
-	ctx.Send(l.state.controller, &controller.Request{Body: l.enlistment, Done: func(resp kmsg.Response) {
-		self.Send(&enlisted{kerr.Code(resp.(*kmsg.ControllerRegistrationResponse).ErrorCode)})
-	}})
-}
-
-// onEnlisted has the next heartbeat try again; an election takes its time.
-func (l *lifecycle) onEnlisted(code kerr.Code) {
-	if l.enlisting = code == kerr.None; !l.enlisting && code != kerr.NotController {
-		l.log.Warn("the controller of this node is not registered, trying again", "code", code.Name())
-	}
 }
 
 // onShortage has the controller hear at once that what this broker leads cannot be written to.
@@ -286,7 +255,7 @@ func (l *lifecycle) onHeartbeat(ctx *kit.Context, m *heartbeat) {
 		l.state.served = true
 		l.serving()
 	}
-	l.enlist(ctx)
+	l.enlistment.enlist(ctx, l.state.controller)
 	l.after(ctx, l.every)
 }
 
@@ -316,29 +285,6 @@ func (b *Broker) registrationRequest() *kmsg.BrokerRegistrationRequest {
 	}
 	for _, d := range b.dirs {
 		req.LogDirs = append(req.LogDirs, d.ID)
-	}
-	return req
-}
-
-// enlistmentRequest is the registration of this node as a controller: the listeners that controllers are reached at, and
-// where none is set aside for them, the one between brokers.
-func (b *Broker) enlistmentRequest(incarnation model.UUID) *kmsg.ControllerRegistrationRequest {
-	req := kmsg.NewPtrControllerRegistrationRequest()
-	req.Version = req.MaxVersion()
-	req.ControllerID, req.IncarnationID = int32(b.cfg.NodeID), incarnation
-	apart := slices.ContainsFunc(b.sockets, func(s boundListener) bool { return s.Controller })
-	for _, s := range b.sockets {
-		if s.Controller != apart || !apart && s.Name != b.cfg.InterBroker {
-			continue
-		}
-		l := kmsg.NewControllerRegistrationRequestListener()
-		l.Name, l.Host, l.Port = s.Name, s.Advertised.Host, s.Advertised.Port
-		req.Listeners = append(req.Listeners, l)
-	}
-	for _, f := range controller.SupportedFeatures {
-		r := kmsg.NewControllerRegistrationRequestFeature()
-		r.Name, r.MinSupportedVersion, r.MaxSupportedVersion = f.Name, f.MinSupportedVersion, f.MaxSupportedVersion
-		req.Features = append(req.Features, r)
 	}
 	return req
 }

@@ -27,6 +27,10 @@ func (b *Broker) shutDown(ctx context.Context) error {
 	// on disk; the actors go last, since every stage needs some.
 	stages := []func(context.Context) error{b.stopGroups, b.leave, b.handOver, b.drainListeners, b.stopMoves, b.stopCleaners, b.closeLogs, b.checkpointAll, b.closeGates,
 		func(ctx context.Context) error { return wait(ctx, said) }, b.stopActors}
+	if !b.cfg.Roles.Broker { // everybody comes in at the gates, and the quorum is all that it may lead
+		stages = []func(context.Context) error{b.handOver, b.checkpointAll, b.closeGates,
+			func(ctx context.Context) error { return wait(ctx, said) }, b.stopActors}
+	}
 	for _, stage := range stages {
 		if err := stage(ctx); err != nil {
 			return err

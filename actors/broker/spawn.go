@@ -50,17 +50,26 @@ func (b *Broker) spawn(o Options, serving func()) {
 	b.source = metadata.NewSource(b.identity.clusterID, loaded.Layers, cfg)
 	b.quotas = b.newQuotas()
 	b.spawnPeers(o)
-	b.lifecycle, b.stats = &lifecycleState{id: cfg.NodeID}, &api.Stats{}
-	b.spawnReplication()
-	// Lanes and replicas, which tell it what the controller is to hear, have nothing to do before the controller's first image.
-	b.spawnLifecycle(serving)
-	b.spawnReplicas()
+	b.lifecycle, b.stats, b.opening = &lifecycleState{id: cfg.NodeID}, &api.Stats{}, newOpening()
+	if cfg.Roles.Broker {
+		b.spawnReplication()
+		// Lanes and replicas, which tell it what the controller is to hear, have nothing to do before the controller's first image.
+		b.spawnLifecycle(serving)
+		b.spawnReplicas()
+	} else {
+		b.spawnAttendance(serving)
+	}
+	b.spawnMetadata()
 	// Its first image may order replicas about, so the metadata actor and the shards stand before it.
 	b.spawnController(loaded)
 	for _, speaker := range []kit.Ref{b.refs.alterations, b.refs.lifecycle} {
-		speaker.Send(&controllerSpawned{b.refs.controller})
+		if !speaker.IsZero() {
+			speaker.Send(&controllerSpawned{b.refs.controller})
+		}
 	}
-	b.spawnProducerIDs()
+	if cfg.Roles.Broker {
+		b.spawnProducerIDs()
+	}
 	b.connect()
 	b.refs.gates = b.listenAt(true)
 	b.spawnGossip(o)
@@ -124,8 +133,6 @@ func (p prefixed) Spawn(name string, props kit.Props) kit.Ref {
 
 // spawnReplicas makes the shards, and the actors that work on all replicas. Replicas come with the first image.
 func (b *Broker) spawnReplicas() {
-	found, clean := b.foundLogs()
-	b.opening = newOpening()
 	deps := &replica.Deps{
 		Self: b.cfg.NodeID, Log: b.log, Journal: b.journal, Dropped: b.dropped, ProducerExpiry: func() time.Duration { return b.source.Broker().Producers.Expiration },
 		Fetchers: b.refs.fetchers, Alterations: b.refs.alterations, Eligible: b.eligible, LagMax: b.cfg.Replication.LagMax,
@@ -139,10 +146,19 @@ func (b *Broker) spawnReplicas() {
 	b.spawnMoves()
 	b.spawnCleaners()
 	b.spawnGroups()
+}
+
+// spawnMetadata makes those who follow the metadata. A controller that is no broker leaves the logs alone that one of its number
+// may have had.
+func (b *Broker) spawnMetadata() {
 	md := metadata.Deps{
-		Coordinators: map[string]kit.Ref{api.OffsetsTopic: b.refs.groups},
-		Self:         b.cfg.NodeID, Incarnation: b.incarnation, Source: b.source, Replicas: b.replicas, Shards: b.shards, Dirs: b.dirs, Log: b.log, Journal: b.journal,
-		Peers: b.refs.peers, InterBroker: b.cfg.InterBroker, Controllers: b.cfg.Quorum.Listener, Found: found, Clean: clean, Settled: func(logs int) { b.opening.settled(logs); b.resumeMoves() }, Opened: b.opening.opened,
+		Self: b.cfg.NodeID, Incarnation: b.incarnation, Source: b.source, Replicas: b.replicas, Shards: b.shards, Dirs: b.dirs, Log: b.log, Journal: b.journal,
+		Peers: b.refs.peers, InterBroker: b.cfg.InterBroker, Controllers: b.cfg.Quorum.Listener, Settled: b.opening.settled, Opened: b.opening.opened,
+	}
+	if b.cfg.Roles.Broker {
+		md.Coordinators = map[string]kit.Ref{api.OffsetsTopic: b.refs.groups}
+		md.Found, md.Clean = b.foundLogs()
+		md.Settled = func(logs int) { b.opening.settled(logs); b.resumeMoves() }
 	}
 	b.refs.metadata = b.system.Spawn("metadata", metadata.New(md))
 	dirs := b.dirs
@@ -214,7 +230,7 @@ func (b *Broker) spawnLifecycle(serving func()) {
 	registration := b.registrationRequest()
 	b.refs.lifecycle = b.system.Spawn("lifecycle", kit.Props{Kind: "lifecycle", New: func() kit.Behavior {
 		return &lifecycle{
-			state: b.lifecycle, request: registration, enlistment: b.enlistmentRequest(registration.IncarnationID), source: b.source,
+			state: b.lifecycle, request: registration, enlistment: b.enlistment(), source: b.source,
 			placement: &placement{dirs: b.dirs, replicas: b.replicas},
 			every:     b.cfg.Membership.Heartbeat, within: b.cfg.Membership.RegistrationTimeout, log: b.log, note: b.noteEpoch, serving: serving, fatal: b.fail,
 		}

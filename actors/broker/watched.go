@@ -48,6 +48,10 @@ func (b *Broker) notReady() string {
 		return ""
 	case b.stopping.Load() != 0:
 		return "stopping"
+	case !b.opening.ended() && b.opening.logs.Load() == 0:
+		return "starting: the metadata of the cluster is not here yet"
+	case b.opening.ended():
+		return "starting: the controller has not let this node in yet"
 	default:
 		return fmt.Sprintf("starting: %d of %d logs are still being opened", b.opening.left.Load(), b.opening.logs.Load())
 	}

@@ -18,10 +18,15 @@ func (s *Server) metrics() http.Handler {
 	r.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		collector(s.collectBroker), collector(s.collectCluster), collector(s.collectReplication), collector(s.collectQuorum), collector(s.collectRequests), collector(s.collectWaiting),
-		collector(s.collectTraffic),
-		collector(s.collectLogs), collector(s.collectDisks), collector(s.collectPeers), collector(s.collectMembers), collector(s.collectCleaners), collector(s.collectGroups), collector(s.collectLag), collector(s.collectActors),
+		collector(s.collectNode), collector(s.collectController), collector(s.collectQuorum), collector(s.collectRequests), collector(s.collectWaiting),
+		collector(s.collectDisks), collector(s.collectPeers), collector(s.collectMembers), collector(s.collectActors),
 	)
+	if s.deps.Node.Config.Roles.Broker { // a controller alone must not look like a broker without partitions
+		r.MustRegister(
+			collector(s.collectBroker), collector(s.collectReplicas), collector(s.collectReplication), collector(s.collectTraffic), collector(s.collectLogs),
+			collector(s.collectCleaners), collector(s.collectGroups), collector(s.collectLag),
+		)
+	}
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{})
 }
 

@@ -16,20 +16,24 @@ var (
 	descriptorsMax   = desc("troupe_descriptors_limit", "File descriptors that there may be, by what they are for.", "share")
 )
 
-// collectBroker tells of the process as a whole. A listener without connections is told of too, so that its series does
-// not come and go with them.
+// collectBroker tells what every broker has, whatever it leads.
 func (s *Server) collectBroker(e emitter) {
-	n := s.deps.Node
 	e.gauge(brokerState, float64(s.deps.State()))
+	sessions, evicted := s.deps.Node.Sessions.Count()
+	e.gauge(fetchSessions, float64(sessions))
+	e.counter(fetchEvictions, float64(evicted))
+}
+
+// collectNode tells of the process as a whole. A listener without connections is told of too, so that its series does
+// not come and go with them.
+func (s *Server) collectNode(e emitter) {
+	n := s.deps.Node
 	e.gauge(clusterID, 1, n.Image().ClusterID)
 	open, accepted := s.deps.Connections()
 	for _, l := range n.Config.Listeners {
 		e.gauge(connectionCount, float64(open[l.Name]), l.Name)
 	}
 	e.counter(connectionsTotal, float64(accepted))
-	sessions, evicted := n.Sessions.Count()
-	e.gauge(fetchSessions, float64(sessions))
-	e.counter(fetchEvictions, float64(evicted))
 	e.gauge(inFlightBytes, float64(s.deps.InFlight.Used()))
 	for share, name := range map[vfs.Share]string{vfs.ShareFiles: "files", vfs.ShareLinks: "links", vfs.ShareConnections: "connections"} {
 		used, limit := s.deps.Descriptors.Used(share)

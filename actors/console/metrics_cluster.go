@@ -41,13 +41,6 @@ var (
 		"Leaders elected from the eligible ones, when no replica was in sync.")
 )
 
-// collectCluster tells of replication and metadata, in Kafka's split: what a broker knows of its own replicas, and what
-// the controller knows of all.
-func (s *Server) collectCluster(e emitter) {
-	s.collectReplicas(e)
-	s.collectController(e)
-}
-
 // collectReplicas tells of the partitions that have a replica here.
 func (s *Server) collectReplicas(e emitter) {
 	n := s.deps.Node

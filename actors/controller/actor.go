@@ -65,6 +65,8 @@ type Actor struct {
 	// elsewhere are voters that say that they are reached otherwise than is recorded.
 	elsewhere map[quorum.VoterKey][]batch.VoterEndpoint
 	absent    absences // nodes that nobody answers for
+	// met are the incarnations of the controllers that this node is connected to.
+	met map[model.BrokerID]model.UUID
 	// retired tells that the leader has said that this node has no vote, which its own log does not say yet.
 	retired bool
 	desk    desk
@@ -104,7 +106,7 @@ type term struct {
 func New(d Deps, b *Board) *Actor {
 	m := d.Config.Metadata
 	return &Actor{
-		deps: d, board: b, desk: newDesk(), elsewhere: map[quorum.VoterKey][]batch.VoterEndpoint{},
+		deps: d, board: b, desk: newDesk(), elsewhere: map[quorum.VoterKey][]batch.VoterEndpoint{}, met: map[model.BrokerID]model.UUID{},
 		store: &store{env: d.Dir.Env, path: filepath.Join(d.Dir.Path, metadataTopic.String()), now: d.Clock.Now, committed: d.Committed, cfg: partitionlog.Config{
 			SegmentBytes: int64(m.SegmentBytes), SegmentMs: m.SegmentAge.Milliseconds(), IndexBytes: 10 << 20,
 			IndexIntervalBytes: 4096, RetentionMs: -1, RetentionBytes: -1,

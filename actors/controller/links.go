@@ -175,6 +175,9 @@ func (s *absences) remove(id model.BrokerID) {
 // linkUp goes on with what waited for the node.
 func (a *Actor) linkUp(ctx *kit.Context, m *peer.Up) {
 	a.absent.remove(m.ID)
+	if m.Link == peer.Controller {
+		a.met[m.ID] = m.Node.Incarnation
+	}
 	if a.observer != nil && m.ID == a.observer.leader {
 		a.desk.news = true
 	}
@@ -186,6 +189,9 @@ func (a *Actor) linkUp(ctx *kit.Context, m *peer.Up) {
 // linkDown acts on the evidence that a node's process has ended: a follower forgets it as its leader, and the active
 // controller fences it.
 func (a *Actor) linkDown(ctx *kit.Context, m *peer.Down) {
+	if m.Link == peer.Controller {
+		delete(a.met, m.ID)
+	}
 	if !m.Refused || m.ID == a.deps.Config.NodeID {
 		return
 	}

@@ -32,7 +32,10 @@ type observer struct {
 	asking bool
 	// refused is what the last one came to: it is told once.
 	refused int16
-	ends    model.LeaderEpoch // of the last record, or of the checkpoint
+	// replaces tells that the voter of this number has been silent for so long that it may be removed; refusals counts when not.
+	replaces bool
+	refusals int
+	ends     model.LeaderEpoch // of the last record, or of the checkpoint
 }
 
 // fetched is the answer to a fetch.

@@ -74,6 +74,11 @@ func (a *Actor) own(ctx *kit.Context, r *Request) bool {
 		a.removeVoter(ctx, r, body)
 	case *kmsg.UpdateRaftVoterRequest:
 		a.updateVoter(r, body)
+	case *kmsg.ControllerRegistrationRequest:
+		if !a.duplicate(body) {
+			return false
+		}
+		r.Reply(controller.Refuse(body, kerr.DuplicateBrokerRegistration))
 	default:
 		return false
 	}

@@ -54,7 +54,7 @@ type Deps struct {
 	Incarnation model.UUID
 	Source      *Source
 	Replicas    *replica.Directory
-	Shards      []kit.Ref
+	Shards      []kit.Ref // none where no replicas are to be
 	Dirs        []*disk.Dir
 	// Peers is told of the other nodes, which are reached at their listeners of the names InterBroker and Controllers; zero for
 	// nobody.

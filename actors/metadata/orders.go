@@ -45,6 +45,9 @@ func (a *applier) order(ctx *kit.Context, m *Apply) {
 
 // topic orders each partition that changed, by whether this broker is among its replicas and has a log of it.
 func (a *applier) topic(ctx *kit.Context, i *image.Image, t image.TopicDelta) {
+	if len(a.deps.Shards) == 0 { // a controller that is no broker, whatever one of its number had
+		return
+	}
 	cfg := a.config(i, t.After.Name)
 	for n, p := range t.Partitions() {
 		tp := model.TopicPartition{Topic: t.After.Name, Partition: n}

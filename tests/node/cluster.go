@@ -159,7 +159,7 @@ func (c *Cluster) Start(ids ...int32) {
 		n.Launch()
 	}
 	for _, n := range nodes {
-		if err := n.awaitReady(); err != nil {
+		if err := n.AwaitReady(); err != nil {
 			c.t.Fatalf("node %d: %v", n.ID, err)
 		}
 	}
@@ -173,7 +173,7 @@ func (c *Cluster) Kill(ids ...int32) {
 		n.Signal(os.Kill)
 	}
 	for _, n := range nodes {
-		n.awaitExit()
+		n.AwaitExit()
 	}
 }
 
