@@ -13,11 +13,12 @@ import (
 )
 
 // AlterReplicaLogDirs (key 34), versions 1-2: moves replicas of this broker to other log directories (KIP-113). It is answered
-// when the moves are accepted; DescribeLogDirs shows how far they are. The directory of a replica that is not here is kept in
-// mind for when it comes. A barrier on its connection.
+// when DescribeLogDirs shows them on their way, and how far they are from then on; a move to where a replica is ends one that is
+// under way. The directory of a replica that is not here is kept in mind for when it comes. A barrier on its connection.
 //
 // Errors a partition: 9 REPLICA_NOT_AVAILABLE, 17 INVALID_TOPIC_EXCEPTION for a name too long for the directory of a copy, 31
-// CLUSTER_AUTHORIZATION_FAILED, 56 KAFKA_STORAGE_ERROR for a directory that is offline, 57 LOG_DIR_NOT_FOUND.
+// CLUSTER_AUTHORIZATION_FAILED, 39 INVALID_REPLICA_ASSIGNMENT for a cordoned directory, 56 KAFKA_STORAGE_ERROR for a directory
+// that is offline, 57 LOG_DIR_NOT_FOUND.
 var alterReplicaLogDirs = &Handler{
 	Key: 34, Name: "AlterReplicaLogDirs", Min: 1, Max: 2, On: OnBroker,
 	Access: Access{Alter, OnCluster},
@@ -30,6 +31,12 @@ const dirNameMax = 255
 func handleAlterReplicaLogDirs(n *Node, r *Request) {
 	req := r.Body.(*kmsg.AlterReplicaLogDirsRequest)
 	resp := req.ResponseKind().(*kmsg.AlterReplicaLogDirsResponse)
+	type wish struct {
+		tp   model.TopicPartition
+		path string
+		at   [2]int // in the response
+	}
+	var wishes []wish
 	for i := range req.Dirs {
 		for j := range req.Dirs[i].Topics {
 			t := &req.Dirs[i].Topics[j]
@@ -40,35 +47,51 @@ func handleAlterReplicaLogDirs(n *Node, r *Request) {
 				resp.Topics, at = append(resp.Topics, out), len(resp.Topics)
 			}
 			for _, p := range t.Partitions {
+				wishes = append(wishes, wish{model.TopicPartition{Topic: t.Topic, Partition: p}, req.Dirs[i].Dir, [2]int{at, len(resp.Topics[at].Partitions)}})
 				out := kmsg.NewAlterReplicaLogDirsResponseTopicPartition()
 				out.Partition = p
-				out.ErrorCode = int16(n.moveReplica(model.TopicPartition{Topic: t.Topic, Partition: p}, req.Dirs[i].Dir))
 				resp.Topics[at].Partitions = append(resp.Topics[at].Partitions, out)
 			}
 		}
 	}
-	r.Reply(resp)
+	g := newGather(func() { r.Reply(resp) })
+	for _, w := range wishes {
+		out := &resp.Topics[w.at[0]].Partitions[w.at[1]]
+		g.expect()
+		n.moveReplica(w.tp, w.path, func(code kerr.Code) {
+			out.ErrorCode = int16(code)
+			g.arrive()
+		})
+	}
+	g.arrive()
 }
 
 // moveReplica checks in Kafka's order. While a directory is offline nothing is moved, since a log there may be half moved.
-func (n *Node) moveReplica(tp model.TopicPartition, path string) kerr.Code {
+func (n *Node) moveReplica(tp model.TopicPartition, path string, done func(kerr.Code)) {
 	at := slices.IndexFunc(n.Dirs, func(d *disk.Dir) bool { return d.Path == path })
 	switch h := n.Replicas.Get(tp); {
 	case len(partitionlog.FutureName(tp, model.UUID{})) > dirNameMax:
-		return kerr.InvalidTopicException
+		done(kerr.InvalidTopicException)
 	case at < 0:
-		return kerr.LogDirNotFound
+		done(kerr.LogDirNotFound)
 	case n.Dirs[at].Err() != nil:
-		return kerr.KafkaStorageError
+		done(kerr.KafkaStorageError)
+	case n.cordoned(n.Dirs[at].ID):
+		done(kerr.InvalidReplicaAssignment)
 	case h == nil:
 		n.Replicas.Prefer(tp, n.Dirs[at])
-		return kerr.ReplicaNotAvailable
+		done(kerr.ReplicaNotAvailable)
 	case h.Dir().Err() != nil:
-		return kerr.KafkaStorageError
+		done(kerr.KafkaStorageError)
 	case h.Dir() != n.Dirs[at] && slices.ContainsFunc(n.Dirs, func(d *disk.Dir) bool { return d.Err() != nil }):
-		return kerr.KafkaStorageError
+		done(kerr.KafkaStorageError)
 	default:
-		n.Moves.Send(&move.Begin{Handle: h, To: n.Dirs[at]})
-		return kerr.None
+		n.Moves.Send(&move.Begin{Handle: h, To: n.Dirs[at], Done: func(err error) {
+			if err != nil {
+				done(kerr.KafkaStorageError)
+				return
+			}
+			done(kerr.None)
+		}})
 	}
 }

@@ -156,3 +156,17 @@ func TestLogDirsAreDescribedWithTheirLogs(t *testing.T) {
 		t.Error("a cordoned directory is not told as one (KIP-1066)")
 	}
 }
+
+func TestNoReplicaIsMovedToACordonedLogDirectory(t *testing.T) {
+	w := newWorld(t)
+	w.topic("orders", 1)
+	w.apply(&record.BrokerRegistrationChange{BrokerID: 1, CordonedLogDirs: []model.DirectoryID{{1}}})
+	req := kmsg.NewPtrAlterReplicaLogDirsRequest()
+	req.Dirs = []kmsg.AlterReplicaLogDirsRequestDir{{Dir: "/data", Topics: []kmsg.AlterReplicaLogDirsRequestDirTopic{{Topic: "orders", Partitions: []int32{0}}}}}
+	for version := alterReplicaLogDirs.Min; version <= alterReplicaLogDirs.Max; version++ {
+		code := ask[*kmsg.AlterReplicaLogDirsResponse](w, req, version).Topics[0].Partitions[0].ErrorCode
+		if kerr.Code(code) != kerr.InvalidReplicaAssignment {
+			t.Errorf("v%d: a move to a cordoned directory is answered with %s", version, kerr.Code(code).Name())
+		}
+	}
+}

@@ -143,16 +143,22 @@ func (l *lifecycle) Receive(ctx *kit.Context, m kit.Message) {
 	case *shortageTold:
 		l.onShortage(ctx, m)
 	case *replicaMoved:
-		l.onReplicaMoved(ctx)
+		l.onReplicaMoved(ctx, m)
 	case *enlisted:
 		l.enlistment.answered(m.code)
 	case *placed:
-		l.placement.asking = false
+		l.onPlaced(ctx)
 	}
 }
 
 // Crashed lets the shutdown go on without the controller.
-func (l *lifecycle) Crashed(error) { l.left() }
+func (l *lifecycle) Crashed(err error) {
+	l.left()
+	l.placement.abandon(err)
+}
+
+// Stopped answers those who wait for the metadata to say where a replica is.
+func (l *lifecycle) Stopped(*kit.Context) { l.placement.abandon(kit.ErrStopped) }
 
 // left ends a controlled shutdown, once: whoever waits for it goes on with the stop.
 func (l *lifecycle) left() {

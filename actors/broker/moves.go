@@ -3,16 +3,22 @@ package broker
 import (
 	"context"
 
+	"troupe/actors/disk"
 	"troupe/actors/move"
 	"troupe/actors/replica"
 )
 
 // spawnMoves makes the actor that moves replicas between the log directories of this broker.
 func (b *Broker) spawnMoves() {
-	b.refs.moves = b.system.Spawn("moves", move.New(move.Deps{Quota: b.quotas.directories, Log: b.log}))
+	b.refs.moves = b.system.Spawn("moves", move.New(move.Deps{
+		Quota: b.quotas.directories, Log: b.log, Stays: b.movedWithin,
+		Assign: func(h *replica.Handle, to *disk.Dir, done func(error)) {
+			b.refs.lifecycle.Send(&replicaMoved{&relocation{h, to, done}})
+		},
+	}))
 }
 
-// movedWithin has the controller told of a replica that lies in another directory now (KIP-858).
+// movedWithin has the controller told of a replica that lies in another directory now than the metadata says (KIP-858).
 func (b *Broker) movedWithin(*replica.Handle) { b.refs.lifecycle.Send(&replicaMoved{}) }
 
 // resumeMoves goes on, once it is known which logs are whose, with what a process before this one was moving.

@@ -3,6 +3,8 @@ package broker
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 
 	"troupe/codec/kerr"
 	"troupe/internal/model"
+	"troupe/internal/vfs"
 )
 
 // alterDir asks for a move of the partition to a directory and gives the code.
@@ -115,10 +118,9 @@ func TestAMoveThatIsThrottledIsShownAndGoesOnAfterAStart(t *testing.T) {
 		t.Fatalf("the move is answered with %s", code.Name())
 	}
 	name := powerTopic + "-0"
-	eventually(t, "the copy is shown beside the log", func() bool {
-		in := logsIn(t, c)
-		return len(in[from]) == 1 && in[from][0] == name && len(in[to]) == 1 && in[to][0] == name+" future"
-	})
+	if in := logsIn(t, c); len(in[from]) != 1 || in[from][0] != name || len(in[to]) != 1 || in[to][0] != name+" future" {
+		t.Errorf("when the move is answered, the directories hold %q", in)
+	}
 	n.kill()
 	n.start()
 	c = dial(t, n.address())
@@ -130,6 +132,67 @@ func TestAMoveThatIsThrottledIsShownAndGoesOnAfterAStart(t *testing.T) {
 		return len(in[from]) == 0 && len(in[to]) == 1 && in[to][0] == name
 	})
 	eventually(t, "the log has what it had, to who asks again while its leader is not known", func() bool {
+		log, err := fetchAll(c, powerTopic, 0)
+		return err == nil && len(log) == 1 && log[0] == "one"
+	})
+}
+
+func TestAMoveToWhereTheReplicaIsEndsTheOneThatIsUnderWay(t *testing.T) {
+	n, c, from, to := movable(t)
+	n.quotas.directories.Record(1<<40, n.clock.Now())
+	if err := n.limitMoves(c, "1"); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		for _, dir := range []string{to, from} {
+			if code := alterDir(t, c, powerTopic, dir); code != kerr.None {
+				t.Fatalf("the move to %s is answered with %s", dir, code.Name())
+			}
+		}
+		if in := logsIn(t, c); len(in[from]) != 1 || len(in[to]) != 0 {
+			t.Errorf("when the end of the move is answered, the directories hold %q", in)
+		}
+	}
+}
+
+// Whoever has the metadata must not take a replica for whole in a directory that it has left (KIP-858): the metadata changes
+// first. A process that ends between the two tells where it finds the replica, and goes on.
+func TestAProcessThatEndsWhileTheMetadataIsAheadOfAMoveGoesOnWithIt(t *testing.T) {
+	n, c, from, to := movable(t)
+	ended, once := make(chan struct{}), sync.Once{}
+	n.fs.Hook(func(call vfs.Call) (f vfs.Fault) {
+		if strings.HasSuffix(call.Name, "future-is-whole") { // it has everything, and is about to get the log's name
+			once.Do(func() { close(ended) })
+		}
+		select {
+		case <-ended:
+			f.Err = vfs.ErrPowerOff
+		default:
+		}
+		return f
+	})
+	if code := alterDir(t, c, powerTopic, to); code != kerr.None {
+		t.Fatalf("the move is answered with %s", code.Name())
+	}
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		t.Fatal("the move does not come to its end")
+	}
+	if got := n.directoryOf(powerTopic); got != n.dirOf(to).ID {
+		t.Errorf("the metadata names the directory %s, not that of %s", got, to)
+	}
+	n.kill()
+	if _, err := n.fs.Stat(filepath.Join(from, powerTopic+"-0")); err != nil {
+		t.Error(err)
+	}
+	n.start()
+	c = dial(t, n.address())
+	eventually(t, "the replica lies in the other directory, and the metadata says so", func() bool {
+		in := logsIn(t, c)
+		return len(in[from]) == 0 && len(in[to]) == 1 && in[to][0] == powerTopic+"-0" && n.directoryOf(powerTopic) == n.dirOf(to).ID
+	})
+	eventually(t, "the log has what it had", func() bool {
 		log, err := fetchAll(c, powerTopic, 0)
 		return err == nil && len(log) == 1 && log[0] == "one"
 	})

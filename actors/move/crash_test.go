@@ -12,7 +12,7 @@ import (
 )
 
 // Whatever call of a move to the disk the power fails in, the next start finds the log in one directory, with all that was
-// acknowledged, and the move goes on to its end.
+// acknowledged, and the move goes on to its end. It is in the other one only where the metadata says so.
 func TestAPowerCutAtAnyCallOfAMoveLeavesTheLogWholeInOneDirectory(t *testing.T) {
 	ended := false
 	for n := 0; !ended; n++ {
@@ -54,7 +54,11 @@ func TestAKillAtAnyMessageOfAMoveLeavesTheLogWholeInOneDirectory(t *testing.T) {
 // resumed starts the next process, checks that nothing is lost, and lets the move go on.
 func (w *world) resumed(n int) {
 	w.t.Helper()
+	named := w.named
 	in, open := w.again(false)
+	if in == "/b" && named != in {
+		w.t.Errorf("the log lies in %s, and the metadata names %s", in, named)
+	}
 	w.pass(10 * time.Millisecond)
 	w.acknowledged(false)
 	for _, m := range open {
@@ -96,6 +100,9 @@ func TestADestinationThatFailsAtAnyCallEndsTheMove(t *testing.T) {
 		w.pass(2 * time.Second)
 		ended = calls <= n
 		names := w.names("/a")
+		if in := w.handle.Dir().Path; w.named != in {
+			t.Errorf("it lies in %s, and the metadata names %s", in, w.named)
+		}
 		switch in := w.handle.Dir(); in.Path {
 		case "/a":
 			w.produce("after it")

@@ -1,9 +1,15 @@
 package move
 
 import (
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"troupe/internal/vfs"
 )
 
 func TestAReplicaIsMovedToAnotherLogDirectory(t *testing.T) {
@@ -59,4 +65,96 @@ func TestTheFutureReplicaIsShownWhileItGrows(t *testing.T) {
 	if got := w.handle.Dir().Path; got != "/b" {
 		t.Errorf("it lies in %s", got)
 	}
+}
+
+// What clients ask next is to show what they asked for.
+func TestWhoAsksForAMoveIsAnsweredWhenItIsShown(t *testing.T) {
+	for seed := range uint64(8) {
+		w := newWorld(t, seed)
+		w.produce(numbered(40)...)
+		w.run()
+		w.rate = 0
+		answers := map[string]error{}
+		ask := func(dir, shown string) {
+			w.moves.Send(&Begin{Handle: w.handle, To: w.dirs[dir], Done: func(err error) {
+				if _, again := answers[shown]; again {
+					t.Errorf("%q is answered twice", shown)
+				}
+				answers[shown] = err
+				if got := fmt.Sprintf("%q %v", w.names("/b"), w.handle.Future() != nil); got != shown {
+					t.Errorf("who asks for a move to %s is answered with %s to be seen, want %s", dir, got, shown)
+				}
+			}})
+			w.run()
+			if err, answered := answers[shown]; !answered || err != nil {
+				t.Fatalf("%q: answered %v, %v", shown, answered, err)
+			}
+			delete(answers, shown)
+		}
+		ask("/b", `["orders-0.#-future"] true`)
+		ask("/b", `["orders-0.#-future"] true`) // it is on its way already
+		ask("/a", `[] false`)
+		ask("/a", `[] false`) // it is there already
+	}
+}
+
+func TestWhoAsksForAMoveThatCannotBeginIsToldSo(t *testing.T) {
+	w := newWorld(t, 1)
+	w.fs.Hook(func(c vfs.Call) vfs.Fault {
+		if strings.HasPrefix(c.Name, "/b") {
+			return vfs.Fault{Err: syscall.EIO}
+		}
+		return vfs.Fault{}
+	})
+	var answer error
+	w.moves.Send(&Begin{Handle: w.handle, To: w.dirs["/b"], Done: func(err error) { answer = err }})
+	w.run()
+	if !errors.Is(answer, syscall.EIO) || w.handle.Future() != nil || w.handle.Dir().Path != "/a" {
+		t.Errorf("the answer is %v, the replica in %s, its copy %+v", answer, w.handle.Dir().Path, w.handle.Future())
+	}
+}
+
+// A directory that fails, or is gone at the next start, is known to have had the replica.
+func TestTheMetadataNamesTheOtherDirectoryBeforeTheReplicaLiesThere(t *testing.T) {
+	w := newWorld(t, 1)
+	w.produce(numbered(10)...)
+	w.run()
+	w.answering = false
+	w.to("/b")
+	w.run()
+	if in := w.handle.Dir().Path; in != "/a" || w.named != "/a" || len(w.asked) != 1 {
+		t.Fatalf("nobody answered, and the replica is in %s, by the metadata in %s, asked %d times", in, w.named, len(w.asked))
+	}
+	w.produce("while nobody answers")
+	w.pass(time.Minute)
+	w.acknowledged(true)
+	w.answering = true
+	w.answer()
+	w.produce("and then")
+	w.pass(time.Second)
+	w.acknowledged(true)
+	if in := w.handle.Dir().Path; in != "/b" || w.named != "/b" {
+		t.Errorf("the replica is in %s, by the metadata in %s", in, w.named)
+	}
+}
+
+func TestAMoveThatIsGivenUpAfterTheMetadataWasToChangeSaysSo(t *testing.T) {
+	w := newWorld(t, 1)
+	w.produce(numbered(10)...)
+	w.run()
+	w.answering = false
+	w.to("/b")
+	w.run()
+	w.named = "/b" // it came to that, and the answer is still on its way
+	w.to("/a")
+	w.run()
+	if in := w.handle.Dir().Path; in != "/a" || w.named != "/a" || w.handle.Future() != nil {
+		t.Errorf("the replica is in %s, by the metadata in %s, its copy %+v", in, w.named, w.handle.Future())
+	}
+	w.answering = true
+	w.answer() // late
+	w.pass(time.Second)
+	w.produce("after it")
+	w.run()
+	w.acknowledged(true)
 }

@@ -29,17 +29,21 @@ const (
 // of the other; one thing at a time is under way.
 //
 // Invariants: the copy is a prefix of the replica's log, by leader epochs, or it begins anew; it gets the log's name only as
-// of a moment at which the replica was frozen with the same end.
+// of a moment at which the replica was frozen with the same end, and after the metadata has named its directory.
 type mover struct {
 	deps *Deps
 	*course
 	log    *partitionlog.Log // nil until it is open, and when it is not this actor's any more
 	lent   *partitionlog.Log // to the replica, which takes it or gives it back
 	work   int               // jobs and tasks under way
+	rests  bool              // nothing new is begun for a while
 	end    model.Offset      // at which the replica is frozen
 	froze  bool
 	naming bool // the copy has everything, and is being marked or swapped
-	over   bool
+	// assigning is set once the controller was asked to name the copy's directory, assigned once the metadata does.
+	assigning, assigned bool
+	over                bool
+	failure             error
 }
 
 type (
@@ -68,19 +72,25 @@ type (
 		incarnation uint32
 		err         error
 	}
+	// assigned answers whether the metadata names the copy's directory.
+	assigned struct {
+		incarnation uint32
+		err         error
+	}
 	goOn    struct{}
 	giveUp  struct{}
 	removed struct{ err error }
 )
 
-func (*opened) MessageKind() string  { return "mover.opened" }
-func (*copied) MessageKind() string  { return "mover.copied" }
-func (*frozen) MessageKind() string  { return "mover.frozen" }
-func (*marked) MessageKind() string  { return "mover.marked" }
-func (*swapped) MessageKind() string { return "mover.swapped" }
-func (*goOn) MessageKind() string    { return "mover.go-on" }
-func (*giveUp) MessageKind() string  { return "mover.give-up" }
-func (*removed) MessageKind() string { return "mover.removed" }
+func (*opened) MessageKind() string   { return "mover.opened" }
+func (*copied) MessageKind() string   { return "mover.copied" }
+func (*frozen) MessageKind() string   { return "mover.frozen" }
+func (*marked) MessageKind() string   { return "mover.marked" }
+func (*swapped) MessageKind() string  { return "mover.swapped" }
+func (*assigned) MessageKind() string { return "mover.assigned" }
+func (*goOn) MessageKind() string     { return "mover.go-on" }
+func (*giveUp) MessageKind() string   { return "mover.give-up" }
+func (*removed) MessageKind() string  { return "mover.removed" }
 
 func futurePath(h *replica.Handle, to *disk.Dir, unique model.UUID) string {
 	return filepath.Join(to.Path, partitionlog.FutureName(h.TP, unique))
@@ -151,8 +161,13 @@ func (m *mover) Receive(ctx *kit.Context, msg kit.Message) {
 			m.work--
 			m.swapped(ctx, msg.err)
 		}
+	case *assigned:
+		if msg.incarnation == age {
+			m.assigning, m.assigned = msg.err == nil, msg.err == nil
+			m.restAfter(ctx, msg.err)
+		}
 	case *goOn: // void after a restart
-		m.work--
+		m.rests = false
 	case *giveUp:
 		m.over = true
 	case *removed:
@@ -169,7 +184,9 @@ func (m *mover) EndBatch(ctx *kit.Context) {
 		m.abandon(ctx)
 		return
 	}
-	m.step(ctx)
+	if !m.rests {
+		m.step(ctx)
+	}
 }
 
 // Stopped leaves the files for the next start, which goes on with them.
@@ -197,15 +214,16 @@ func (m *mover) opened(ctx *kit.Context, msg *opened) {
 	m.log = msg.log
 	m.background(ctx)
 	m.publish()
+	ctx.Send(ctx.Parent(), &shown{m.handle})
 }
 
 func (m *mover) publish() {
-	m.handle.SetFuture(&replica.Future{Dir: m.to, End: m.log.LogEnd(), Size: m.log.Size(), Naming: m.naming})
+	m.handle.SetFuture(&replica.Future{Dir: m.to, End: m.log.LogEnd(), Size: m.log.Size(), Assigned: m.assigning, Naming: m.naming})
 }
 
 // rest tries again in a while.
 func (m *mover) rest(ctx *kit.Context, d time.Duration) {
-	m.work++ // nothing else is begun until then
+	m.rests = true
 	ctx.After(max(d, time.Millisecond), &goOn{})
 }
 
@@ -232,6 +250,9 @@ func (m *mover) step(ctx *kit.Context) {
 		return
 	case m.froze && end == m.end:
 		m.mark(ctx, v)
+		return
+	case end == v.LogEnd && !m.assigned:
+		m.assign(ctx)
 		return
 	case end == v.LogEnd:
 		m.freeze(ctx)
@@ -369,6 +390,18 @@ func (m *mover) finished(ctx *kit.Context, msg *disk.Finished) {
 	m.publish()
 }
 
+// assign has the metadata name the copy's directory before the copy takes the log's place (KIP-858): a directory that fails then, or is
+// not there at the next start, is known to have had the replica. Until that is answered the replica serves from where it is.
+func (m *mover) assign(ctx *kit.Context) {
+	if m.assigning {
+		return
+	}
+	m.assigning = true
+	m.publish()
+	self, age := ctx.Self(), ctx.Incarnation()
+	m.deps.Assign(m.handle, m.to, func(err error) { self.Send(&assigned{age, err}) })
+}
+
 // freeze asks the replica to stand still for the last batches.
 func (m *mover) freeze(ctx *kit.Context) {
 	self, age := ctx.Self(), ctx.Incarnation()
@@ -425,7 +458,7 @@ func (m *mover) swapped(ctx *kit.Context, err error) {
 	if err == nil || m.handle.Dir() == m.to {
 		m.handle.SetFuture(nil)
 		m.deps.Log.Info("a replica was moved to another log directory", "partition", m.handle.TP.String(), "dir", m.to.Path)
-		ctx.Send(ctx.Parent(), &ended{m.handle})
+		ctx.Send(ctx.Parent(), &ended{m.handle, nil})
 		return
 	}
 	if log.Err() != nil { // the replica had begun with it
@@ -440,7 +473,7 @@ func (m *mover) swapped(ctx *kit.Context, err error) {
 // fail ends the move with the replica where it was. What cannot be removed now the next start goes on with.
 func (m *mover) fail(ctx *kit.Context, err error) {
 	m.deps.Log.Error("a move to another log directory failed", "partition", m.handle.TP.String(), "dir", m.to.Path, "err", err)
-	m.over = true
+	m.over, m.failure = true, err
 	if m.work == 0 {
 		m.abandon(ctx)
 	}
@@ -453,6 +486,7 @@ func (m *mover) abandon(ctx *kit.Context) {
 		m.log = nil
 	}
 	m.handle.SetFuture(nil)
+	m.deps.Stays(m.handle)
 	m.handle.Send(&replica.Thaw{})
 	m.work++
 	self := ctx.Self()
@@ -481,5 +515,5 @@ func (m *mover) gone(ctx *kit.Context, err error) {
 	if err != nil && !errors.Is(err, disk.ErrFenced) {
 		m.deps.Log.Error("files of a move that was given up cannot be removed", "dir", m.path, "err", err)
 	}
-	ctx.Send(ctx.Parent(), &ended{m.handle})
+	ctx.Send(ctx.Parent(), &ended{m.handle, m.failure})
 }

@@ -40,6 +40,10 @@ type world struct {
 	sent   []*sent
 	life   *life
 	moved  int // how often the broker was told of a replica in another directory
+	// named is the directory that the metadata gives; answering is false where no controller answers.
+	named     string
+	answering bool
+	asked     []func()
 }
 
 // life is that of a process.
@@ -107,7 +111,9 @@ func (w *world) begin(in string, fresh, kept bool) {
 	hour := replica.Pace{First: time.Hour, Retention: time.Hour, Producers: time.Hour}
 	w.shard = w.system.Spawn("replicas", replica.NewShard(deps, hour))
 	quota := throttle.NewQuota(throttle.Windows{Count: 11, Length: time.Second}, func() int64 { return w.rate })
-	w.moves = w.system.Spawn("moves", New(Deps{Quota: quota, Log: log}))
+	w.answering, w.asked = true, nil
+	w.named = in // the broker tells where it finds a replica
+	w.moves = w.system.Spawn("moves", New(Deps{Quota: quota, Log: log, Assign: w.assign, Stays: w.stays}))
 	w.handle = replica.NewHandle(tp, topicID, w.dirs[in], w.config)
 	host := &replica.Host{
 		Handle: w.handle, Lead: &replica.BecomeLeader{ISR: []model.BrokerID{1}, Replicas: []model.BrokerID{1}},
@@ -124,6 +130,31 @@ func (w *world) begin(in string, fresh, kept bool) {
 		w.dirs[in].Checkpoints.Found(file, o)
 	}
 	w.shard.Send(host)
+}
+
+// assign is a controller's part: the metadata names the directory from its answer on.
+func (w *world) assign(h *replica.Handle, to *disk.Dir, done func(error)) {
+	if h.Dir() == to || h.Future() == nil || h.Future().Dir != to || !h.Future().Assigned {
+		w.t.Errorf("the metadata is to name %s for a replica in %s whose copy is %+v", to.Path, h.Dir().Path, h.Future())
+	}
+	w.asked = append(w.asked, func() {
+		w.named = to.Path
+		done(nil)
+	})
+	w.answer()
+}
+
+// stays has the metadata name the directory again that the replica is in.
+func (w *world) stays(h *replica.Handle) { w.named = h.Dir().Path }
+
+func (w *world) answer() {
+	if w.answering {
+		asked := w.asked
+		w.asked = nil
+		for _, tell := range asked {
+			tell()
+		}
+	}
 }
 
 type prefixed struct {

@@ -33,6 +33,8 @@ type Future struct {
 	Dir  *disk.Dir
 	End  model.Offset
 	Size int64 // bytes
+	// Assigned is set while the metadata is to name the copy's directory as the replica's.
+	Assigned bool
 	// Naming is set while the copy may get the log's name: the checkpoints of its directory speak of it.
 	Naming bool
 }
