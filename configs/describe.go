@@ -128,7 +128,7 @@ func (l Layers) brokerSynonyms(name string) []Synonym {
 			key := brokerKeys()[kin]
 			value, set := layer.values[kin]
 			if layer.source == DefaultSource {
-				value, set = l.unset(key), key.Name != "" && !key.Null
+				value, set = l.unset(key), key.Name != "" && !key.Null && !slices.Contains(rates, kin)
 			}
 			if !set {
 				continue
@@ -154,6 +154,9 @@ var synonymGroups = [][]string{
 	{"log.retention.ms", "log.retention.minutes", "log.retention.hours"},
 	{"log.flush.interval.ms", flushScheduler},
 }
+
+// rates are the broker keys that are set while brokers run and never in a file. To Kafka they have no default.
+var rates = []string{"leader.replication.throttled.rate", "follower.replication.throttled.rate", "replica.alter.log.dirs.io.max.bytes.per.second"}
 
 // flushScheduler stands in for log.flush.interval.ms, and not the other way round: it has a meaning of its own.
 const flushScheduler = "log.flush.scheduler.interval.ms"

@@ -24,20 +24,20 @@ const recordVar = "INTEROP_RECORD"
 
 const threeBrokersText = "testdata/three-brokers.txt"
 
-func recordThreeBrokers(t *testing.T) {
-	steps := newClusterWalk(t, startKafkas(t), kafkasTools).through()
+func record(t *testing.T, file string, steps []step) {
+	t.Helper()
 	var text strings.Builder
 	for _, s := range steps {
 		fmt.Fprintf(&text, "== %s\n%s", s.title, s.text)
 	}
-	if err := os.WriteFile(threeBrokersText, []byte(text.String()), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func recordedSteps(t *testing.T) (steps []step) {
+func recordedSteps(t *testing.T, file string) (steps []step) {
 	t.Helper()
-	text, err := os.ReadFile(threeBrokersText)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,9 +235,11 @@ func (w *clusterWalk) movedSlowly() {
 
 func TestThreeBrokersPrintWhatKafkasDoWithBothTools(t *testing.T) {
 	if os.Getenv(recordVar) != "" {
-		t.Run("Kafka's tools against Kafka", recordThreeBrokers)
+		t.Run("Kafka's tools against Kafka", func(t *testing.T) {
+			record(t, threeBrokersText, newClusterWalk(t, startKafkas(t), kafkasTools).through())
+		})
 	}
-	cluster, want := startTroupes(t), recordedSteps(t)
+	cluster, want := startTroupes(t), recordedSteps(t, threeBrokersText)
 	for _, way := range []struct {
 		name string
 		with tools
