@@ -2,7 +2,9 @@ package membership
 
 import (
 	"context"
+	"io"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -141,5 +143,27 @@ func TestGossipThatCannotBeginSaysWhy(t *testing.T) {
 	large.Rack, large.Controller.Host, large.Broker.Host = strings.Repeat("r", 200), strings.Repeat("h", 200), strings.Repeat("h", 200)
 	if _, err := Open(Options{Config: &taken, Self: large, Log: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), "cluster.gossip.address") {
 		t.Errorf("the record is too large: %v", err)
+	}
+}
+
+func TestAConnectionThatEndsWithoutAWordIsNobodysFault(t *testing.T) {
+	a := newNode(t, 1)
+	a.begin(key)
+	for sent, refused := range map[string]bool{"": false, "GET / HTTP/1.1\r\n\r\n": true} {
+		before := a.board.Refused()
+		conn, err := net.Dial("tcp", a.address().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = conn.Write([]byte(sent)); err == nil {
+			err = conn.(*net.TCPConn).CloseWrite()
+		}
+		if err == nil {
+			_, _ = io.Copy(io.Discard, conn) // it is closed, or reset, after it was judged
+			err = conn.Close()
+		}
+		if err != nil || a.board.Refused() > before != refused {
+			t.Errorf("%q: %d were refused: %v", sent, a.board.Refused()-before, err)
+		}
 	}
 }

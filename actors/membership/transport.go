@@ -1,8 +1,10 @@
 package membership
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"slices"
@@ -19,8 +21,8 @@ type transport struct {
 	tcp     *net.TCPListener
 	packets chan *memberlist.Packet
 	streams chan net.Conn
-	done    chan struct{}
-	once    sync.Once
+	ending  context.Context // is cancelled by end
+	end     context.CancelFunc
 	loops   sync.WaitGroup
 }
 
@@ -43,7 +45,8 @@ func listen(at netip.AddrPort) (*transport, error) {
 			}
 			return nil, err
 		}
-		t := &transport{udp: udp, tcp: tcp, packets: make(chan *memberlist.Packet), streams: make(chan net.Conn), done: make(chan struct{})}
+		t := &transport{udp: udp, tcp: tcp, packets: make(chan *memberlist.Packet), streams: make(chan net.Conn)}
+		t.ending, t.end = context.WithCancel(context.Background())
 		t.loops.Go(t.receive)
 		t.loops.Go(t.accept)
 		return t, nil
@@ -64,7 +67,7 @@ func (t *transport) receive() {
 		p := &memberlist.Packet{Buf: slices.Clone(buf[:n]), From: net.UDPAddrFromAddrPort(from), Timestamp: time.Now()}
 		select {
 		case t.packets <- p:
-		case <-t.done:
+		case <-t.ending.Done():
 			return
 		}
 	}
@@ -81,17 +84,46 @@ func (t *transport) accept() {
 			select {
 			case <-time.After(100 * time.Millisecond):
 				continue
-			case <-t.done:
+			case <-t.ending.Done():
 				return
 			}
 		}
-		select {
-		case t.streams <- conn:
-		case <-t.done:
-			_ = conn.Close() // nothing was written
-			return
+		t.loops.Go(func() { t.hand(conn) })
+	}
+}
+
+// hand gives a connection to memberlist once it has a byte. It would take one that ends without any for a stranger's, and is
+// itself who makes such: it dials a node whose answer to a probe is late, and hangs up when that comes after all.
+func (t *transport) hand(conn net.Conn) {
+	ended := context.AfterFunc(t.ending, func() { _ = conn.Close() }) // nothing was written
+	defer ended()
+	c := &begun{Conn: conn, first: make([]byte, 1)}
+	if err := conn.SetReadDeadline(time.Now().Add(streamWithin)); err == nil {
+		_, err = io.ReadFull(conn, c.first)
+		if err == nil {
+			select {
+			case t.streams <- c:
+				return
+			case <-t.ending.Done():
+			}
 		}
 	}
+	_ = conn.Close() // nothing was written
+}
+
+// begun is a connection of which the first byte has been read.
+type begun struct {
+	net.Conn
+	first []byte
+}
+
+func (c *begun) Read(b []byte) (int, error) {
+	if len(c.first) == 0 || len(b) == 0 {
+		return c.Conn.Read(b)
+	}
+	n := copy(b, c.first)
+	c.first = c.first[n:]
+	return n, nil
 }
 
 // FinalAdvertiseAddr is what others are told: the address that is listened at, or for all of them a private one of the
@@ -147,11 +179,11 @@ func (t *transport) StreamCh() <-chan net.Conn { return t.streams }
 
 // Shutdown ends both goroutines (memberlist.Transport).
 func (t *transport) Shutdown() error {
-	var err error
-	t.once.Do(func() {
-		close(t.done)
-		err = errors.Join(t.udp.Close(), t.tcp.Close())
-	})
+	if t.ending.Err() != nil {
+		return nil
+	}
+	t.end()
+	err := errors.Join(t.udp.Close(), t.tcp.Close())
 	t.loops.Wait()
 	return err
 }
