@@ -131,13 +131,24 @@ func (w *network) leader() (quorum.VoterKey, bool) {
 	return quorum.NoVoter, false
 }
 
+// elect runs until a voter leads and the others have heard of what it has committed. Votes may be split, again and again: how long
+// each waits for the next attempt is for dice.
+func (w *network) elect() quorum.VoterKey {
+	w.t.Helper()
+	for range 1000 {
+		w.run(1)
+		if k, ok := w.leader(); ok {
+			w.run(3)
+			return k
+		}
+	}
+	w.fatal("nobody leads when all is well")
+	return quorum.NoVoter
+}
+
 func TestThreeVotersAgreeAndGoOnWithoutOne(t *testing.T) {
 	w := newNetwork(t, t.Fatalf, 3)
-	w.run(30)
-	k, ok := w.leader()
-	if !ok {
-		t.Fatal("nobody leads")
-	}
+	k := w.elect()
 	if _, err := w.nodes[k].machine.Propose(topics("a"), record.LatestMetadataVersion); err != nil {
 		t.Fatal(err)
 	}
@@ -162,11 +173,7 @@ func TestThreeVotersAgreeAndGoOnWithoutOne(t *testing.T) {
 			w.keys = append(w.keys, other)
 		}
 	}
-	w.run(40)
-	next, ok := w.leader()
-	if !ok || next == k {
-		t.Fatal("nobody took over")
-	}
+	next := w.elect()
 	if l := w.nodes[next].machine.Leadership(); l.Epoch <= dead.machine.Leadership().Epoch {
 		t.Errorf("took over in epoch %d after %d", l.Epoch, dead.machine.Leadership().Epoch)
 	}
@@ -174,8 +181,7 @@ func TestThreeVotersAgreeAndGoOnWithoutOne(t *testing.T) {
 
 func TestAVoterIsAddedAndRemovedAndTheLogSaysSo(t *testing.T) {
 	w := newNetwork(t, t.Fatalf, 3)
-	w.run(30)
-	k, _ := w.leader()
+	k := w.elect()
 	leader := w.nodes[k].machine
 	epoch := leader.Leadership().Epoch // not always 1: the first votes may be split
 	added := voter(quorum.VoterKey{ID: 4, Directory: model.DirectoryID{0: 4}})
@@ -201,7 +207,7 @@ func TestAVoterIsAddedAndRemovedAndTheLogSaysSo(t *testing.T) {
 	w.restart(w.keys[0])
 	w.restart(w.keys[1])
 	w.restart(w.keys[2])
-	w.run(30)
+	w.elect()
 	for _, each := range w.keys {
 		if n := len(w.nodes[each].machine.Voters()); n != 3 {
 			t.Errorf("%v counts %d voters after a restart", each, n)
@@ -215,8 +221,7 @@ func TestAVoterIsAddedAndRemovedAndTheLogSaysSo(t *testing.T) {
 
 func TestAVoterThatIsReachedElsewhereIsOneVoterStill(t *testing.T) {
 	w := newNetwork(t, t.Fatalf, 3)
-	w.run(30)
-	k, _ := w.leader()
+	k := w.elect()
 	moved := slices.Clone(w.nodes[k].machine.Voters())
 	moved[1].Endpoints = []batch.VoterEndpoint{{Name: "CONTROLLER", Host: "elsewhere", Port: 9193}}
 	if err := w.nodes[k].machine.ProposeVoters(moved); err != nil {
@@ -236,7 +241,7 @@ func TestAVoterThatIsReachedElsewhereIsOneVoterStill(t *testing.T) {
 	for _, each := range w.keys {
 		w.restart(each)
 	}
-	w.run(30)
+	w.elect()
 	told("after a restart")
 }
 
@@ -322,11 +327,7 @@ func TestVotersNeverDisagree(t *testing.T) {
 			}
 		}
 		before := len(w.agreed)
-		w.run(60)
-		k, ok := w.leader()
-		if !ok {
-			rt.Fatalf("nobody leads when all is well again")
-		}
+		k := w.elect()
 		if n := len(w.nodes[k].committed); n < before || n == 0 {
 			rt.Fatalf("%d entries are committed, %d were", n, before)
 		}
