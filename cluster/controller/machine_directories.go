@@ -111,7 +111,8 @@ func (m *Machine) assignDirectories(r *kmsg.AssignReplicasToDirsRequest) outcome
 }
 
 // assignDirectory needs no leader epoch: the replica is the same wherever it lies. In a directory that has failed
-// already it leads no more and leaves the ISR: the heartbeat that told of the failure did not know that it lay there.
+// already it leads no more and leaves the ISR: the heartbeat that told of the failure did not know that it lay there. Out of
+// one it may lead again.
 func (m *Machine) assignDirectory(broker model.BrokerID, dir model.DirectoryID, id model.TopicID, n int32) (*record.PartitionChange, error) {
 	t, ok := m.current.TopicByID(id)
 	if !ok {
@@ -139,9 +140,25 @@ func (m *Machine) assignDirectory(broker model.BrokerID, dir model.DirectoryID, 
 		if away := m.leaveDirectory(t, n, broker); away != nil {
 			r = away
 		}
+	} else if led := m.leadFrom(t, n, directories); led != nil {
+		r = led
 	}
-	r.Directories = directories
+	if r.Directories == nil {
+		r.Directories = directories
+	}
 	return r, nil
+}
+
+// leadFrom elects where nobody leads: one that could may lie in a directory that works, now that it is told of.
+func (m *Machine) leadFrom(t *image.Topic, n int32, directories []model.DirectoryID) *record.PartitionChange {
+	here := *t.Partitions[n]
+	if here.Leader != model.NoBroker {
+		return nil
+	}
+	here.Directories = directories
+	c := m.change(t, n)
+	c.now, c.live, c.election = &here, m.leadable(&here, m.active), electAny
+	return c.record()
 }
 
 // leaveDirectory takes one replica of a broker out of the ISR and of leadership.

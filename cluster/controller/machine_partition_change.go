@@ -34,7 +34,8 @@ const (
 //  2. without ELR the ISR is never emptied; with it, who leaves an ISR that is under min.insync.replicas becomes
 //     an eligible leader, unless it stopped uncleanly. After an unclean election nobody is eligible: who was has what the
 //     new leader lacks, and will lack what it acknowledges;
-//  3. the leader epoch rises when the leader changes and when a replica leaves the list.
+//  3. the leader epoch rises when the leader changes and when a replica leaves the list; before metadata version 3.6 when one
+//     leaves the ISR, too, which brokers of that time wait for.
 type change struct {
 	topic *image.Topic
 	n     int32
@@ -49,6 +50,8 @@ type change struct {
 	// minISR is min.insync.replicas of the topic; elr tells whether eligible leaders are kept at all.
 	minISR int
 	elr    bool
+	// shrinkRaises has the leader epoch rise when the ISR shrinks.
+	shrinkRaises bool
 	// recovery is the leader recovery state to be.
 	recovery int8
 	// directoryOf places replicas that are new.
@@ -62,6 +65,7 @@ func (m *Machine) change(t *image.Topic, n int32) *change {
 		topic: t, n: n, now: p, isr: p.ISR, replicas: p.Replicas, adding: p.Adding, removing: p.Removing,
 		live: m.leadable(p, m.active), election: electAny, crashed: model.NoBroker, minISR: m.minISR(t.Name),
 		elr: m.current.Feature(image.ELRVersionFeature) > 0, recovery: p.LeaderRecoveryState, directoryOf: m.directoryOf,
+		shrinkRaises: m.level() < record.SteadyEpochs,
 	}
 	if m.topicValue(t.Name, uncleanKey) == "true" {
 		c.election = electUnclean
@@ -116,7 +120,7 @@ func (c *change) record() *record.PartitionChange {
 			c.isr, elr = []model.BrokerID{leader}, without(elr, leader)
 		}
 	}
-	if r.Leader == record.NoLeaderChange && slices.ContainsFunc(c.now.Replicas, func(id model.BrokerID) bool { return !slices.Contains(c.replicas, id) }) {
+	if r.Leader == record.NoLeaderChange && lacks(c.replicas, c.now.Replicas) {
 		r.Leader = c.now.Leader
 	}
 	if c.recovery != c.now.LeaderRecoveryState {
@@ -124,6 +128,9 @@ func (c *change) record() *record.PartitionChange {
 	}
 	if !slices.Equal(c.isr, c.now.ISR) && (c.elr || len(c.isr) > 0) {
 		r.ISR = present(c.isr)
+	}
+	if c.shrinkRaises && r.Leader == record.NoLeaderChange && r.ISR != nil && lacks(r.ISR, c.now.ISR) {
+		r.Leader = c.now.Leader
 	}
 	c.setLists(r)
 	c.setELR(r, elr, unclean)
@@ -238,6 +245,11 @@ func unchanged(r *record.PartitionChange) bool {
 	return r.ISR == nil && r.Leader == record.NoLeaderChange && r.Replicas == nil && r.AddingReplicas == nil &&
 		r.RemovingReplicas == nil && r.LeaderRecoveryState == record.NoRecoveryChange && r.Directories == nil &&
 		r.EligibleLeaderReplicas == nil && r.LastKnownELR == nil
+}
+
+// lacks tells whether a list has not all that another one has.
+func lacks(ids, others []model.BrokerID) bool {
+	return slices.ContainsFunc(others, func(id model.BrokerID) bool { return !slices.Contains(ids, id) })
 }
 
 // present makes an empty list differ from "leave as it is".

@@ -30,6 +30,7 @@ import (
 //	resign, lead              the node loses and regains leadership; lead open: the leader before left a transaction open
 //	wait duration             time passes; what the machine does by itself
 //	silence off               from here on brokers that serve send a heartbeat before a wait is over
+//	level n                   before the first lead: the cluster begins at that metadata.version, and without ELR
 //	file unclean              the node's file allows unclean elections from here on
 //	counts                    what the machine has counted
 //	show topic                the topic's partitions: replicas, ISR, ELR, leader, epochs
@@ -63,13 +64,18 @@ func newStage(t *testing.T) *stage {
 		t: t, rules: &plainRules{}, at: At{Time: time.UnixMilli(1_000_000)}, topics: map[model.TopicID]string{},
 		committed: image.Empty("cluster").Edit(),
 	}
-	s.machine = New(Options{
+	s.machine = s.founded(map[string]int16{image.ELRVersionFeature: 1})
+	return s
+}
+
+// founded is the machine of a cluster that begins with some levels of features.
+func (s *stage) founded(levels map[string]int16) *Machine {
+	return New(Options{
 		NodeID: 1, ClusterID: "cluster", Random: &counter{}, Rules: s.rules, Partitions: 1, ReplicationFactor: 1,
 		SessionTimeout: 9 * time.Second, BalanceEvery: 300 * time.Second, UncleanEvery: 300 * time.Second, DeleteTopics: true, KRaftVersion: 1,
 		Features: []record.FeatureRange{{Name: "group.version", MaxSupportedVersion: 1}, {Name: "share.version", MaxSupportedVersion: 1}, {Name: image.ELRVersionFeature, MaxSupportedVersion: 1}},
-		Initial:  map[string]string{minISRKey: "1"}, Levels: map[string]int16{image.ELRVersionFeature: 1},
+		Initial:  map[string]string{minISRKey: "1"}, Levels: levels,
 	})
-	return s
 }
 
 // counter gives every id (16 bytes) another number, and draws (8 bytes) of 0: placement starts at the first broker.
@@ -107,6 +113,12 @@ func (s *stage) do(command string) string {
 		return s.wait(rest)
 	case "silence":
 		s.beating = true
+	case "level":
+		n, err := strconv.Atoi(rest)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.machine = s.founded(map[string]int16{image.MetadataVersionFeature: int16(n)})
 	case "file":
 		s.rules.unclean = rest == "unclean"
 	case "counts":

@@ -14,6 +14,8 @@ const (
 	MigrationFlags MetadataVersion = 8
 	// Scram is 3.5-IV2: SCRAM credentials in the log (KIP-900).
 	Scram MetadataVersion = 11
+	// SteadyEpochs is 3.6-IV0: an ISR that shrinks leaves the leader epoch as it is (KAFKA-15021).
+	SteadyEpochs MetadataVersion = 12
 	// Transactions is 3.6-IV1: begin, end and abort records (KIP-868).
 	Transactions MetadataVersion = 13
 	// DelegationTokens is 3.6-IV2 (KIP-900).
