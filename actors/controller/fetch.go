@@ -8,6 +8,7 @@ import (
 
 	"troupe/actors/disk"
 	"troupe/actors/kit"
+	"troupe/actors/peer"
 	"troupe/cluster/quorum"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
@@ -30,6 +31,23 @@ func (m *Fetch) Fail(error) {
 	m.answer(func(p *kmsg.FetchResponseTopicPartition) { p.ErrorCode = int16(kerr.NotLeaderOrFollower) })
 }
 
+// nameLeader tells who leads, and where it is reached (KIP-853): the one that asks may know neither.
+func (a *Actor) nameLeader(m *Fetch, code kerr.Code) {
+	l := a.leading()
+	var at []kmsg.FetchResponseBroker
+	for _, v := range a.voters() {
+		if e := a.addressOf(v); v.ID == l.Leader.ID && e != (peer.Address{}) {
+			b := kmsg.NewFetchResponseBroker()
+			b.NodeID, b.Host, b.Port = int32(v.ID), e.Host, int32(e.Port)
+			at = append(at, b)
+		}
+	}
+	m.answer(func(out *kmsg.FetchResponseTopicPartition) {
+		out.ErrorCode = int16(code)
+		out.CurrentLeader.LeaderID, out.CurrentLeader.LeaderEpoch = int32(l.Leader.ID), int32(l.Epoch)
+	}, at...)
+}
+
 // part is the one partition that can be asked for; nil for any other.
 func (m *Fetch) part() *kmsg.FetchRequestTopicPartition {
 	if len(m.Body.Topics) != 1 || len(m.Body.Topics[0].Partitions) != 1 {
@@ -42,9 +60,10 @@ func (m *Fetch) part() *kmsg.FetchRequestTopicPartition {
 }
 
 // answer fills in the same for each partition that was named.
-func (m *Fetch) answer(fill func(*kmsg.FetchResponseTopicPartition)) {
+func (m *Fetch) answer(fill func(*kmsg.FetchResponseTopicPartition), leaders ...kmsg.FetchResponseBroker) {
 	resp := m.Body.ResponseKind().(*kmsg.FetchResponse)
 	resp.SetVersion(m.Body.GetVersion())
+	resp.Brokers = leaders
 	for _, asked := range m.Body.Topics {
 		t := kmsg.NewFetchResponseTopic()
 		t.Topic, t.TopicID = asked.Topic, asked.TopicID
@@ -71,11 +90,7 @@ func (a *Actor) fetch(ctx *kit.Context, m *Fetch) {
 		if code == kerr.None {
 			code = kerr.NotLeaderOrFollower
 		}
-		l := a.leading()
-		m.answer(func(out *kmsg.FetchResponseTopicPartition) {
-			out.ErrorCode = int16(code)
-			out.CurrentLeader.LeaderID, out.CurrentLeader.LeaderEpoch = int32(l.Leader.ID), int32(l.Epoch)
-		})
+		a.nameLeader(m, code)
 		return
 	}
 	if m.until.IsZero() {

@@ -164,8 +164,22 @@ func (a *Actor) lookFor(ctx *kit.Context, m *fetched, p *kmsg.FetchResponseTopic
 	o.leader, o.epoch = model.NoBroker, model.NoLeaderEpoch
 	if p != nil && p.CurrentLeader.LeaderID >= 0 && model.BrokerID(p.CurrentLeader.LeaderID) != m.from {
 		o.leader = model.BrokerID(p.CurrentLeader.LeaderID)
+		a.learn(ctx, m.resp.(*kmsg.FetchResponse))
 	}
 	ctx.After(observeRest, &fetchDue{a.term})
+}
+
+// learn takes down where the leader is reached: a node that came to the cluster by one of its controllers knows no other
+// until it has metadata, which the leader alone gives.
+func (a *Actor) learn(ctx *kit.Context, resp *kmsg.FetchResponse) {
+	if a.deps.Links.IsZero() || len(resp.Brokers) == 0 {
+		return
+	}
+	know := &peer.Know{Source: "leader", Hint: true}
+	for _, b := range resp.Brokers {
+		know.Nodes = append(know.Nodes, peer.Node{ID: model.BrokerID(b.NodeID), Controller: peer.Address{Host: b.Host, Port: uint16(b.Port)}})
+	}
+	ctx.Send(a.deps.Links, know)
 }
 
 // copy appends what came, from where this log ends: the leader's batches are cut otherwise than those of a leader before it.

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"troupe/codec/batch"
 	"troupe/configs"
+	"troupe/internal/model"
 )
 
 func TestABrokerThatDoesNotVoteFollowsTheQuorumFromLeaderToLeader(t *testing.T) {
@@ -43,6 +45,28 @@ func TestABrokerThatDoesNotVoteFollowsTheQuorumFromLeaderToLeader(t *testing.T) 
 		w.same()
 		if n := len(o.names()); n != 12 {
 			t.Errorf("%d topics after a crash, want 12", n)
+		}
+	}
+}
+
+// It has met one controller, which leads or does not, and is told where the leader is.
+func TestANodeThatHasMetOneControllerFindsTheLeader(t *testing.T) {
+	for seed := range uint64(3) {
+		w := emptyWorld(t, seed, 3)
+		for _, v := range w.voters {
+			w.first = append(w.first, batch.Voter{ID: v.ID, DirectoryID: model.DirectoryID{15: byte(v.ID)}, MostKRaftVersion: 1,
+				Endpoints: []batch.VoterEndpoint{{Host: v.Endpoint.Host, Port: v.Endpoint.Port}}})
+		}
+		w.start()
+		w.elected(2 * time.Second)
+		w.seeds = w.first[seed : seed+1]
+		o := w.add(4)
+		o.observes, o.strange, o.joined = true, true, true
+		o.start()
+		w.same()
+		w.register(o)
+		if code := w.created(o.create("asked-of-the-observer"), time.Second); code != 0 {
+			t.Errorf("seed %d: code %d", seed, code)
 		}
 	}
 }

@@ -60,10 +60,13 @@ type node struct {
 	actor  kit.Ref
 	dir    *disk.Dir
 	known  []peer.Node
+	told   map[string][]peer.Node // by who told it
 	probed []model.BrokerID
 	// observes tells that the node is no controller; joined that its directory is newer than the cluster.
 	observes, joined bool
-	disks            int // that were wiped
+	// strange tells that the node reaches only those whose addresses it was told.
+	strange bool
+	disks   int // that were wiped
 }
 
 // latency is what a request takes from one node to another; refusedAfter how long the others need to notice a dead process.
@@ -130,6 +133,10 @@ func (q quiet) Receive(_ *kit.Context, m kit.Message) {
 		m.Done()
 	case *peer.Know:
 		q.n.known = m.Nodes
+		if q.n.told == nil {
+			q.n.told = map[string][]peer.Node{}
+		}
+		q.n.told[m.Source] = m.Nodes
 	case *peer.Probe:
 		q.n.probed = append(q.n.probed, m.ID)
 	}
@@ -193,6 +200,9 @@ func (n *node) start() {
 		Config: cfg, ClusterID: "cluster", Incarnation: n.incarnation(), Clock: n.w.clock, First: n.w.first, Joined: n.joined, Seeds: n.w.seeds, Random: rand.NewChaCha8([32]byte{byte(n.w.seed), byte(n.id)}), Peers: n, Links: other,
 		Dir: n.dir, Log: silent, Source: n.source, Metadata: applier, Rules: anything{}, Fatal: n.w.fatal,
 	}
+	if n.joined { // it was not there when they were chosen
+		deps.First = nil
+	}
 	n.actor = n.system.Spawn("controller", kit.Props{Kind: "controller", New: func() kit.Behavior { return New(deps, n.board) }})
 	n.tellOthers(&peer.Up{ID: n.id, Link: peer.Controller})
 }
@@ -236,7 +246,7 @@ func (n *node) SendCaused(_ trace.Context, id model.BrokerID, c *peer.Call) {
 	}
 	n.w.clock.AfterFunc(latency, func() {
 		to := n.w.node(id)
-		if to == nil || to.order == nil || n.w.cut[[2]model.BrokerID{n.id, id}] {
+		if to == nil || to.order == nil || n.strange && !n.knows(id) || n.w.cut[[2]model.BrokerID{n.id, id}] {
 			reply(nil, peer.ErrDown)
 			return
 		}
@@ -251,6 +261,16 @@ func (n *node) SendCaused(_ trace.Context, id model.BrokerID, c *peer.Call) {
 		}
 		to.serve(request, func(resp kmsg.Response) { reply(resp, nil) })
 	})
+}
+
+// knows tells whether somebody has told where a controller is.
+func (n *node) knows(id model.BrokerID) bool {
+	for _, nodes := range n.told {
+		if slices.ContainsFunc(nodes, func(other peer.Node) bool { return other.ID == id && other.Controller != peer.Address{} }) {
+			return true
+		}
+	}
+	return false
 }
 
 // serve is what the handlers of a controller listener do.
