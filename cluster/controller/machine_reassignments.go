@@ -92,8 +92,8 @@ func (m *Machine) cancelReassignment(t *image.Topic, n int32, p *image.Partition
 	c.replicas, c.adding, c.removing = without(p.Replicas, p.Adding...), nil, nil
 	c.isr = without(p.ISR, p.Adding...)
 	if len(c.isr) == 0 && (c.election != electUnclean || !slices.ContainsFunc(c.replicas, c.live)) {
-		return nil, fail(kerr.InvalidReplicaAssignment,
-			"The reassignment cannot be reverted: only new replicas are in sync, and unclean leader election is not enabled.")
+		return nil, fail(kerr.InvalidReplicaAssignment, fmt.Sprintf(
+			"Unable to revert partition assignment for %s:%d because it would require an unclean leader election.", t.Name, n))
 	}
 	return c.record(), nil
 }
