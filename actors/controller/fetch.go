@@ -10,6 +10,7 @@ import (
 	"troupe/actors/kit"
 	"troupe/actors/peer"
 	"troupe/cluster/quorum"
+	"troupe/codec/batch"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
 	"troupe/partitionlog"
@@ -35,7 +36,11 @@ func (m *Fetch) Fail(error) {
 func (a *Actor) nameLeader(m *Fetch, code kerr.Code) {
 	l := a.leading()
 	var at []kmsg.FetchResponseBroker
-	for _, v := range a.voters() {
+	var known []batch.Voter
+	if l.Leader != quorum.NoVoter { // else the files may not have been read yet
+		known = a.voters()
+	}
+	for _, v := range known {
 		if e := a.addressOf(v); v.ID == l.Leader.ID && e != (peer.Address{}) {
 			b := kmsg.NewFetchResponseBroker()
 			b.NodeID, b.Host, b.Port = int32(v.ID), e.Host, int32(e.Port)
