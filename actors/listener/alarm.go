@@ -1,6 +1,7 @@
 package listener
 
 import (
+	"math/bits"
 	"sync/atomic"
 	"time"
 )
@@ -33,4 +34,19 @@ func (a *alarm) stop() {
 	if a.timer != nil {
 		a.timer.Stop()
 	}
+}
+
+// latest bounds how much later than asked a long poll may end.
+const latest = 16 * time.Millisecond
+
+// lateness is what a pause that begins at an age gets longer so that those of other connections end with it: hundreds of
+// consumers that wait in vain wake the process for each, and it costs more to wake than to answer. Pauses end on a grid of
+// milliseconds as wide as the largest power of two that is at most a sixteenth of the pause.
+func lateness(age, pause time.Duration) time.Duration {
+	ms := pause / (16 * time.Millisecond)
+	if ms < 2 {
+		return 0
+	}
+	grid := min(time.Duration(1)<<(bits.Len64(uint64(ms))-1)*time.Millisecond, latest)
+	return (grid - (age+pause)%grid) % grid
 }

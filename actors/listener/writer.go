@@ -229,7 +229,9 @@ func (w *writer) rest(pause time.Duration) verdict {
 	}
 	w.dropBuffer()
 	if pause > 0 {
-		w.alarm.set(w.conn.deps.Node.Clock.Now().Add(pause), pause, w.conn.signal)
+		now := w.conn.deps.Node.Clock.Now()
+		pause += lateness(w.conn.deps.age(now), pause)
+		w.alarm.set(now.Add(pause), pause, w.conn.signal)
 	}
 	return resting
 }
