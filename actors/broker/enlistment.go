@@ -13,6 +13,7 @@ import (
 	"troupe/actors/group"
 	"troupe/actors/kit"
 	"troupe/actors/metadata"
+	"troupe/cluster/image"
 	"troupe/cluster/record"
 	"troupe/codec/kerr"
 	"troupe/configs"
@@ -42,11 +43,11 @@ func (b *Broker) enlistment() *enlistment {
 	return &enlistment{request: b.enlistmentRequest(), source: b.source, log: b.log}
 }
 
-// known tells whether the metadata has it, or could not have it yet.
+// known tells whether the metadata has it, or is of a version that cannot. A quorum that has just been founded has none yet.
 func (e *enlistment) known() bool {
 	i := e.source.Image()
 	if i.MetadataVersion() < record.ControllerRegistrations {
-		return true
+		return !e.early()
 	}
 	for c := range i.Controllers() {
 		if int32(c.ControllerID) == e.request.ControllerID && c.IncarnationID == e.request.IncarnationID {
@@ -55,6 +56,9 @@ func (e *enlistment) known() bool {
 	}
 	return false
 }
+
+// early tells that the quorum has not written its first records yet.
+func (e *enlistment) early() bool { return e.source.Image().Feature(image.MetadataVersionFeature) == 0 }
 
 // other is the process that is registered as the controller of this number, for a line of the log.
 func (e *enlistment) other() []any {
@@ -70,7 +74,7 @@ func (e *enlistment) other() []any {
 // enlist asks for it, unless that is needless. It is called now and then, since the metadata that it goes by may be behind at
 // first.
 func (e *enlistment) enlist(ctx *kit.Context, with kit.Ref) {
-	if e == nil || e.begun || e.known() {
+	if e == nil || e.begun || e.known() || e.early() {
 		return
 	}
 	e.begun = true
