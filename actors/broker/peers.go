@@ -32,6 +32,10 @@ func (b *Broker) searching(o Options) func() (founding.Found, error) {
 		o.until = context.Background()
 	}
 	return func() (founding.Found, error) {
+		// The search has ports of its own, and may last.
+		if err := tryPorts(b.cfg); err != nil {
+			return founding.Found{}, err
+		}
 		return founding.Search(o.until, founding.Options{
 			FS: b.fs, Dir: b.cfg.MetadataDir, Config: b.cfg, Incarnation: b.incarnation, ClusterID: o.ClusterID, Log: b.log, Scout: b.scouting(),
 		})

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -47,8 +48,9 @@ const lookEvery = 20 * time.Millisecond
 // before the first.
 const scoutEvery = time.Second
 
-// tellAfter is how long nothing is said of a search that goes on.
-const tellAfter = 5 * time.Second
+// tellAfter is how long nothing is said of a search that goes on, and the least time between two lines of it; tellAgain is when
+// the same is said once more.
+const tellAfter, tellAgain = 5 * time.Second, 30 * time.Second
 
 // Needed tells whether a node whose directories are new has to look for others.
 func Needed(c *configs.Broker) bool {
@@ -67,6 +69,8 @@ type search struct {
 	mu      sync.Mutex
 	shown   founding.State
 	scouted []configs.Endpoint
+	// missed is why nobody was met at an address, at the last look.
+	missed map[configs.Endpoint]error
 }
 
 // Search ends when this node belongs to a cluster, which is on its disk then, or with ctx, or with an error of the disk or
@@ -189,7 +193,7 @@ func (s *search) showing() (private.Identity, *private.Founding) {
 
 // look goes round until there is an outcome.
 func (s *search) look(ctx context.Context) (Found, error) {
-	began, told := time.Now(), ""
+	began, told, last := time.Now(), "", time.Time{}
 	for {
 		first, beyond := s.visit(ctx, s.first), s.visit(ctx, s.elsewhere())
 		before := s.machine.State().Accepted
@@ -208,9 +212,10 @@ func (s *search) look(ctx context.Context) (Found, error) {
 			}
 			return Found{out, s.machine.State().Voter.DirectoryID}, nil
 		}
-		if text := s.reason(first, err); text != told && time.Since(began) > tellAfter {
-			told = text
-			s.options.Log.Warn("this node belongs to no cluster yet", "reason", text)
+		since := time.Since(last)
+		if text := s.reason(first, err); time.Since(began) > tellAfter && (text != told && since > tellAfter || since > tellAgain) {
+			told, last = text, time.Now()
+			s.options.Log.Warn("this node belongs to no cluster yet", "reason", text, "for", last.Sub(began).Round(time.Second).String())
 		}
 		select {
 		case <-ctx.Done():
@@ -235,10 +240,43 @@ func (s *search) reason(first []founding.State, err error) string {
 	if err != nil {
 		return err.Error()
 	}
-	if s.options.Config.Quorum.InitialVoters == 0 && len(s.options.Config.Quorum.Voters) == 0 {
-		return "no node of a cluster is found at controller.quorum.bootstrap.servers, and this one founds none (controller.quorum.initial.voters)"
+	c := s.options.Config
+	switch {
+	case c.Quorum.InitialVoters == 0 && len(c.Quorum.Voters) == 0 && !c.Roles.Controller:
+		return "no node of a cluster is found at controller.quorum.bootstrap.servers" + s.nobody()
+	case c.Quorum.InitialVoters == 0 && len(c.Quorum.Voters) == 0:
+		return "no node of a cluster is found at controller.quorum.bootstrap.servers, and this one founds none (controller.quorum.initial.voters)" + s.nobody()
+	case len(first) == len(s.first):
+		return fmt.Sprintf("the %d nodes that found the cluster are found, and have not agreed yet", len(first))
 	}
-	return fmt.Sprintf("%d of the %d nodes that found the cluster are found", len(first), len(s.first))
+	return fmt.Sprintf("%d of the %d nodes that found the cluster are found", len(first), len(s.first)) + s.nobody()
+}
+
+// nobody lists the addresses where nobody was met, with what became of the last attempt.
+func (s *search) nobody() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []string
+	for at, err := range s.missed {
+		all = append(all, fmt.Sprintf("%s (%v)", at, err))
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	slices.Sort(all)
+	return "; nobody at " + strings.Join(all, ", ")
+}
+
+// note keeps how the last visit to an address ended.
+func (s *search) note(at configs.Endpoint, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.missed == nil {
+		s.missed = map[configs.Endpoint]error{}
+	}
+	if delete(s.missed, at); err != nil {
+		s.missed[at] = err
+	}
 }
 
 // visit looks at all addresses at once; those where nobody answers are left out, and this node is among them as it is.
@@ -246,7 +284,11 @@ func (s *search) visit(ctx context.Context, addresses []configs.Endpoint) []foun
 	found := make([]*founding.State, len(addresses))
 	var visits sync.WaitGroup
 	for i, a := range addresses {
-		visits.Go(func() { found[i] = s.meet(ctx, a) })
+		visits.Go(func() {
+			state, err := s.meet(ctx, a)
+			s.note(a, err)
+			found[i] = state
+		})
 	}
 	visits.Wait()
 	states := make([]founding.State, 0, len(found))

@@ -2,9 +2,11 @@ package founding
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"time"
 
 	"troupe/cluster/founding"
@@ -24,48 +26,71 @@ const (
 	helloMax   = 64 << 10
 )
 
-// meet asks at an address; nil where nobody answers who can be understood.
-func (s *search) meet(ctx context.Context, at configs.Endpoint) *founding.State {
+// meet asks at an address; the error is why nobody was met there.
+func (s *search) meet(ctx context.Context, at configs.Endpoint) (*founding.State, error) {
 	ctx, cancel := context.WithTimeout(ctx, meetWithin)
 	defer cancel()
+	resp, err := s.greet(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	state, err := decode(resp)
+	if err == nil && state.ClusterID != "" {
+		// As far as this node can tell: the cluster itself knows better, once it is asked.
+		state.Voter.Endpoints = []batch.VoterEndpoint{{Name: s.options.Config.Quorum.Listener, Host: at.Host, Port: at.Port}}
+	}
+	return state, err
+}
+
+// greet is the handshake.
+func (s *search) greet(ctx context.Context, at configs.Endpoint) (*private.HelloResponse, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", at.String())
 	if err != nil {
-		return nil
+		return nil, plain(err)
 	}
 	defer conn.Close()
-	if deadline, ok := ctx.Deadline(); ok && conn.SetDeadline(deadline) != nil {
-		return nil
+	if deadline, ok := ctx.Deadline(); ok {
+		if err := conn.SetDeadline(deadline); err != nil {
+			return nil, err
+		}
 	}
 	me, _ := s.showing()
 	req := &private.HelloRequest{Node: me}
 	b := req.AppendTo(frame.AppendRequestHeader(frame.Begin(nil), frame.RequestHeader{Key: req.Key()}))
 	frame.End(b, 0, 0)
 	if _, err := conn.Write(b); err != nil {
-		return nil
+		return nil, plain(err)
 	}
 	answer, err := readFrame(conn)
-	if err != nil {
-		return nil
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, errors.New("it hung up: no listener of controllers, or one that is busy")
+	case err != nil:
+		return nil, plain(err)
 	}
 	_, _, body, err := frame.ParseResponseHeader(answer, req.Key(), 0)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	var resp private.HelloResponse
-	if resp.ReadFrom(body) != nil {
-		return nil
+	return &resp, resp.ReadFrom(body)
+}
+
+// plain is the cause of an error of the network, which stands beside the address.
+func plain(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		err = op.Err
 	}
-	state, err := decode(&resp)
-	if err != nil {
-		s.options.Log.Warn("a node is not understood", "address", at.String(), "err", err)
-		return nil
+	var call *os.SyscallError
+	if errors.As(err, &call) {
+		err = call.Err
 	}
-	if state.ClusterID != "" {
-		// As far as this node can tell: the cluster itself knows better, once it is asked.
-		state.Voter.Endpoints = []batch.VoterEndpoint{{Name: s.options.Config.Quorum.Listener, Host: at.Host, Port: at.Port}}
+	if os.IsTimeout(err) {
+		return errors.New("no answer")
 	}
-	return state
+	return err
 }
 
 func readFrame(r io.Reader) ([]byte, error) {

@@ -59,7 +59,7 @@ func start(ctx context.Context, s option.Streams, o configs.Options) error {
 	log := logger(s.Err, loaded.Broker.Output)
 	tellUnused(log, loaded.Unused)
 	if loaded.Embedded {
-		log.Info("no configuration file given: running alone with the embedded default", "data", strings.Join(loaded.Broker.LogDirs, ","))
+		log.Info(embeddedLine(&loaded.Broker), "data", strings.Join(loaded.Broker.LogDirs, ","))
 	}
 	// Before the broker allocates anything, and after the configuration, whose errors need no tuning.
 	tune()
@@ -82,6 +82,15 @@ func start(ctx context.Context, s option.Streams, o configs.Options) error {
 		log.Error("the broker cannot go on", "err", failure)
 	}
 	return stop(b, log, loaded.Broker.ShutdownTimeout, failure)
+}
+
+// embeddedLine says what a start without a file is: settings may have made the lone node one of several.
+func embeddedLine(b *configs.Broker) string {
+	alone := b.Roles == configs.Roles{Broker: true, Controller: true} && len(b.Quorum.Voters) < 2 && (len(b.Quorum.Voters) == 1 || b.Quorum.InitialVoters == 1)
+	if alone {
+		return "no configuration file given: running alone with the embedded default"
+	}
+	return "no configuration file given: the embedded default under the settings that are"
 }
 
 // complaint says who speaks before each line of an error: several mistakes of a configuration are several lines, and they

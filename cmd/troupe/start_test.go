@@ -53,3 +53,24 @@ func TestKeysWithoutEffectAreOneLineAndThoseAtKafkasDefaultNone(t *testing.T) {
 		}
 	}
 }
+
+func TestAStartWithoutAFileSaysThatItRunsAloneOnlyWhereItDoes(t *testing.T) {
+	const controllers = "listeners=PLAINTEXT://127.0.0.1:9092,C://127.0.0.1:9093 controller.listener.names=C "
+	for set, alone := range map[string]bool{
+		"":                 true,
+		"num.partitions=3": true,
+		"process.roles=broker controller.listener.names=C controller.quorum.bootstrap.servers=h:1":     false,
+		controllers + "controller.quorum.voters=1@h:1,2@i:1":                                           false,
+		controllers + "controller.quorum.bootstrap.servers=h:1":                                        false,
+		controllers + "controller.quorum.bootstrap.servers=127.0.0.1:9093":                             true,
+		controllers + "controller.quorum.bootstrap.servers=h:1,i:1 controller.quorum.initial.voters=2": false,
+	} {
+		loaded, err := configs.Load(configs.Options{Set: strings.Fields(set), DataDir: t.TempDir(), Hostname: "here.example"})
+		if err != nil {
+			t.Fatalf("%s: %v", set, err)
+		}
+		if line := embeddedLine(&loaded.Broker); strings.Contains(line, "running alone") != alone {
+			t.Errorf("%q: %q", set, line)
+		}
+	}
+}
