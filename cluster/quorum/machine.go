@@ -103,16 +103,20 @@ type Message struct {
 // Invariants:
 //  1. offsets of entries rise by one from the checkpoint's end on (checked where they are appended);
 //  2. a message that depends on an entry or a vote leaves after the Append that makes it durable (kept by Appended);
-//  3. committed entries never change (raft).
+//  3. committed entries never change (raft);
+//  4. raft goes by the set before the last change of voters in the log, or by that change (queue, Restorer.Add): the one before was
+//     committed when it was proposed, and an older set might share no majority with the present one.
 type Machine struct {
 	options Options
 	node    *raft.RawNode
 	storage *storage
 	// voters is the set of the applied configuration; known finds the keys behind raft's numbers.
 	voters []batch.Voter
-	// since is the offset of their record, NoOffset where it is before the checkpoint's end.
-	since model.Offset
-	known map[uint64]VoterKey
+	// since is the offset of their record, NoOffset where it is before the checkpoint's end; change is the last one in the log behind
+	// it, nil for none.
+	since  model.Offset
+	change *raftpb.Entry
+	known  map[uint64]VoterKey
 	// end is the offset after the last entry, durable or not; written is that of the last Append handed out.
 	end, written model.Offset
 	hard         HardState

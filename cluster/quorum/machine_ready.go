@@ -73,6 +73,7 @@ func (m *Machine) queue(message *raftpb.Message) {
 		first := offsetOf(a.entries[0].GetIndex())
 		invariant.Check(first <= m.written, "quorum: entry %d leaves a gap after %d", first, m.written)
 		a.Truncate = first < m.written
+		m.changes(a.entries)
 		m.end = offsetOf(a.entries[n-1].GetIndex()) + 1
 		m.written = m.end
 	}
@@ -82,6 +83,44 @@ func (m *Machine) queue(message *raftpb.Message) {
 	}
 	m.outstanding = append(m.outstanding, a)
 	m.effects.Appends = append(m.effects.Appends, a)
+}
+
+// changes notes the last change of voters of what raft wants on disk, which replaces what it overlaps. Its like before it was
+// committed when it was proposed, whether this node has heard of that or not: raft goes by it from here on.
+func (m *Machine) changes(entries []*raftpb.Entry) {
+	if m.change != nil && m.change.GetIndex() >= entries[0].GetIndex() {
+		m.change = nil
+	}
+	for _, e := range entries {
+		if !isVoters(e) {
+			continue
+		}
+		if m.change != nil {
+			m.reconfigure(m.change)
+		}
+		m.change = e
+	}
+}
+
+// reconfigure has raft go by a change of voters, unless it does already.
+func (m *Machine) reconfigure(e *raftpb.Entry) {
+	entry, err := committed(e)
+	// Every entry was decoded when it was proposed, received or loaded.
+	invariant.Check(err == nil, "quorum: a change of voters does not decode: %v", err)
+	if entry.Offset <= m.since {
+		return
+	}
+	var change raftpb.ConfChangeV2
+	err = proto.Unmarshal(e.GetData(), &change)
+	invariant.Check(err == nil, "quorum: a change of voters does not decode: %v", err)
+	m.node.ApplyConfChange(&change)
+	if v, ok := entry.Control.(batch.Voters); ok && len(change.GetContext()) > 0 {
+		m.setVoters(v.Voters)
+		m.since = entry.Offset
+	}
+	if m.change != nil && m.change.GetIndex() <= e.GetIndex() {
+		m.change = nil
+	}
 }
 
 // Appended tells that an Append is durable. They are finished in the order in which they came.
@@ -98,7 +137,7 @@ func (m *Machine) finish(a *Append) {
 		m.storage.start, m.storage.startTerm = indexOf(a.Install.End-1), uint64(a.Install.Epoch)
 		m.storage.entries, m.storage.checkpoint = nil, *a.Install
 		m.setVoters(a.Install.Voters)
-		m.since = model.NoOffset
+		m.since, m.change = model.NoOffset, nil
 	}
 	m.storage.append(a.entries)
 	for _, response := range a.responses {
@@ -120,15 +159,8 @@ func (m *Machine) apply(message *raftpb.Message) {
 		entry, err := committed(e)
 		// Every entry was decoded when it was proposed, received or loaded.
 		invariant.Check(err == nil, "quorum: a committed entry does not decode: %v", err)
-		if isVoters(e) && entry.Offset > m.since { // raft began with those before
-			var change raftpb.ConfChangeV2
-			err := proto.Unmarshal(e.GetData(), &change)
-			invariant.Check(err == nil, "quorum: a committed change of voters does not decode: %v", err)
-			m.node.ApplyConfChange(&change)
-			if v, ok := entry.Control.(batch.Voters); ok && len(change.GetContext()) > 0 {
-				m.setVoters(v.Voters)
-				m.since = entry.Offset
-			}
+		if isVoters(e) {
+			m.reconfigure(e)
 		}
 		m.effects.Committed = append(m.effects.Committed, entry)
 	}

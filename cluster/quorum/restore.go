@@ -99,6 +99,9 @@ func (r *Restorer) Start(h HardState) (*Machine, error) {
 	m.known[h.Voted.raftID()] = h.Voted
 	m.setVoters(r.voters)
 	m.since = r.since
+	if r.changed != model.NoOffset {
+		m.change = r.storage.entries[indexOf(r.changed)-r.storage.start-1]
+	}
 	r.storage.initial = confState(r.voters)
 	r.storage.hard = &raftpb.HardState{Term: new(uint64(h.Epoch)), Vote: new(h.Voted.raftID()), Commit: new(r.storage.start)}
 	var err error
