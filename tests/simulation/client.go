@@ -166,6 +166,8 @@ func (c *client) refresh(then func()) {
 	})
 }
 
+// learn takes over what a node knows. It may be cut off and tell of an earlier leader: as in Kafka's clients, one of a lower epoch
+// than was heard of does not count (KIP-320).
 func (c *client) learn(resp *kmsg.MetadataResponse) {
 	for _, t := range resp.Topics {
 		if t.Topic == nil || t.ErrorCode != 0 {
@@ -174,9 +176,12 @@ func (c *client) learn(resp *kmsg.MetadataResponse) {
 		leaders, epochs := make([]int, len(t.Partitions)), make([]int32, len(t.Partitions))
 		for i := range leaders {
 			leaders[i] = -1
+			if c.ids[*t.Topic] == t.TopicID && i < len(c.topics[*t.Topic]) {
+				leaders[i], epochs[i] = c.topics[*t.Topic][i], c.epochs[*t.Topic][i]
+			}
 		}
 		for _, p := range t.Partitions {
-			if p.ErrorCode == 0 && int(p.Partition) < len(leaders) {
+			if int(p.Partition) < len(leaders) && p.LeaderEpoch >= epochs[p.Partition] && p.ErrorCode == 0 {
 				leaders[p.Partition], epochs[p.Partition] = int(p.Leader), p.LeaderEpoch
 			}
 		}

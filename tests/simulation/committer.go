@@ -72,6 +72,7 @@ func (g *committer) next() {
 	t.Topic, t.Partitions = g.topic, append(t.Partitions, p)
 	req.Topics = append(req.Topics, t)
 	g.committing = true
+	g.world.traps.commits(g.coordinator)
 	g.call(g.coordinator, req, func(resp kmsg.Response, err error) {
 		g.committing = false
 		if err != nil {

@@ -30,6 +30,8 @@ const (
 	reassignment = "reassignment"
 	renewedTopic = "topic deleted and made again"
 	trimmed      = "records deleted"
+	trapSprung   = "trap sprung"
+	suspicion    = "suspicion"
 )
 
 var required = []string{truncation, pendingShrink, elrElection, snapshotInstall, voterChange, wipedDisk, tornTail, coordinatorMove}

@@ -41,6 +41,7 @@ func (w *World) isolationFault(h *host) bool {
 
 func (w *World) isolate(h *host, away time.Duration) {
 	w.note("isolation", "node %d, for %s", h.id, away)
+	w.gossip(h, away)
 	for _, o := range w.hosts {
 		if o != h {
 			w.net.cut(h.id, o.id, everyPort)

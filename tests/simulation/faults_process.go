@@ -24,6 +24,7 @@ func (w *World) crashFault(h *host) bool {
 func (w *World) kill(h *host, away time.Duration) {
 	w.note("crash", "node %d, for %s", h.id, away)
 	h.crash()
+	w.gossip(h, away)
 	w.after(away, h.bringUp)
 }
 
@@ -45,6 +46,7 @@ func (w *World) powerFault(h *host) bool {
 func (w *World) cutPower(h *host, away time.Duration) {
 	h.losePower()
 	w.checks.losses.lost(h, w.checks.images.newest)
+	w.gossip(h, away)
 	w.after(away, h.bringUp)
 }
 
@@ -81,6 +83,7 @@ func (w *World) halt(h *host, away time.Duration) {
 	p := h.process
 	w.note("pause", "node %d, for %s", h.id, away)
 	p.pause()
+	w.gossip(h, away)
 	w.after(away, func() {
 		if !p.dead && p.paused {
 			w.note("resume", "node %d", h.id)

@@ -27,6 +27,7 @@ func (c *imageCheck) look(p *process) {
 	if i.Offset > c.newest.Offset {
 		c.elections(c.newest, i)
 		c.newest = i
+		c.world.traps.changed(i)
 	}
 	other, ok := c.known[i.Offset]
 	switch {
@@ -54,7 +55,7 @@ func (c *imageCheck) elections(before, after *image.Image) {
 			if !ok || old.Leader == p.Leader || p.Leader == model.NoBroker {
 				continue
 			}
-			if len(old.ISR) == 0 && slices.Contains(old.ELR, p.Leader) {
+			if !slices.Contains(old.ISR, p.Leader) && slices.Contains(old.ELR, p.Leader) {
 				c.world.cover.meet(elrElection)
 			}
 			moving := func(g *committer) bool { return g.committing }

@@ -20,6 +20,8 @@ type ledger struct {
 	// acked and read are records by offset; where tells where a record was read.
 	acked, read map[int64]string
 	where       map[string]int64
+	// end is the offset after the last that was acknowledged.
+	end int64
 	// prefix begins every record, where a topic of the name had others before.
 	prefix string
 	// trimmed is how far somebody has asked for records to be deleted.
@@ -37,6 +39,7 @@ func (l *ledger) trim(to int64) { l.trimmed = max(l.trimmed, to) }
 
 // acknowledge notes what a producer was told.
 func (l *ledger) acknowledge(base int64, values []string) {
+	l.end = max(l.end, base+int64(len(values)))
 	for i, v := range values {
 		o := base + int64(i)
 		if other, ok := l.acked[o]; ok && other != v && !l.forgiven {

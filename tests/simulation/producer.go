@@ -26,6 +26,8 @@ type producer struct {
 	epoch    int16
 	next     int // the number of the next record
 	sequence int32
+	known    bool       // it has an id
+	working  bool       // batches are being made
 	begun    bool       // a batch of this id was acknowledged
 	queue    []*sending // not acknowledged, in order
 	inFlight int
@@ -59,7 +61,10 @@ func (p *producer) introduce() {
 				p.id, p.epoch = got.ProducerID, got.ProducerEpoch
 				p.world.note("producer", "%s has id %d", p.name, p.id)
 				p.sequence, p.begun = 0, false
-				p.pump()
+				if p.known = true; !p.working {
+					p.working = true
+					p.work()
+				}
 				return
 			}
 			p.expect(kerr.Code(got.ErrorCode))
@@ -68,7 +73,22 @@ func (p *producer) introduce() {
 	})
 }
 
-// pump keeps the window full, at the pace of the load.
+// work makes a few batches at the pace of the load, as far as the window goes.
+func (p *producer) work() {
+	if p.stopped || p.world.load.enough() {
+		return
+	}
+	n := 1 + p.world.random.IntN(p.window)
+	for range n {
+		if p.known && len(p.queue) < p.window {
+			p.queue = append(p.queue, p.make())
+		}
+	}
+	p.pump()
+	p.world.after(time.Duration(n)*p.world.load.pause(), p.work)
+}
+
+// pump sends what the window has room for.
 func (p *producer) pump() {
 	if p.resting {
 		return
@@ -78,13 +98,7 @@ func (p *producer) pump() {
 		p.rest()
 		return
 	}
-	for i := 0; p.inFlight < p.room(); i++ {
-		if i == len(p.queue) {
-			if p.stopped || p.world.load.enough() {
-				return
-			}
-			p.queue = append(p.queue, p.make())
-		}
+	for i := 0; i < len(p.queue) && p.inFlight < p.room(); i++ {
 		if s := p.queue[i]; !s.sent {
 			p.send(leader, s)
 		}
@@ -149,6 +163,7 @@ func (p *producer) send(leader int, s *sending) {
 	topic.TopicID, topic.Partitions = p.ids[p.topic], append(topic.Partitions, part)
 	req.Topics = append(req.Topics, topic)
 	s.topic = p.ids[p.topic]
+	p.world.traps.produces(p.machine, leader)
 	s.sent, p.inFlight = true, p.inFlight+1
 	s.tries++
 	round := p.round
@@ -186,7 +201,7 @@ func (p *producer) answered(s *sending, resp kmsg.Response, err error) {
 			p.world.checks.holders.saw(replicaKey{s.topic, int32(p.partition)}, end)
 		}
 		p.world.load.acknowledged(len(s.values))
-		p.world.after(p.world.load.pause(), p.pump)
+		p.pump()
 	case code == kerr.OutOfOrderSequenceNumber && p.queue[0] == s && s.tries > triesMax && p.inFlight == 0:
 		p.outOfOrder(s)
 	default:
@@ -201,7 +216,7 @@ func (p *producer) outOfOrder(s *sending) {
 		p.world.fail("%s: the batch after the last that was acknowledged, of sequence %d, is out of order", p.name, s.sequence)
 		return
 	}
-	p.queue, p.inFlight = nil, 0
+	p.queue, p.inFlight, p.known = nil, 0, false
 	p.round++
 	p.refresh(p.introduce)
 }

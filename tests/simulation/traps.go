@@ -13,11 +13,15 @@ import (
 	"troupe/internal/model"
 )
 
-// traps wait for a leader to propose that somebody joins its ISR, and strike in that moment: what is rare among faults at
-// random is where ISRs go wrong. A proposal is seen when it goes to a controller on another node.
+// traps wait for a moment in which things go wrong that go right at any other, and strike then: what is rare among faults at
+// random is where ISRs and coordinators go wrong.
 type traps struct {
 	world *World
-	armed *trap
+	// proposal waits for a leader to propose that somebody joins its ISR. It is seen when it goes to a controller on another node.
+	proposal *proposalTrap
+	commit   *commitTrap
+	answer   *answerTrap
+	elder    *elderTrap
 	// open are the last proposals of partitions that would let somebody join.
 	open map[replicaKey]expansion
 }
@@ -28,11 +32,13 @@ type expansion struct {
 	added []model.BrokerID
 }
 
-// trap is what happens to the proposal and to whom it would let in. All of it is drawn beforehand.
-type trap struct {
-	late    bool          // the proposal comes late; else its answer does, and with it all news from the controller
-	held    time.Duration // for how long
-	member  func(*World, *host, time.Duration) bool
+// proposalTrap is what happens to the proposal and to those whom it concerns. All of it is drawn beforehand.
+type proposalTrap struct {
+	late    bool                               // the proposal comes late; else its answer does, and with it all news from the controller
+	held    time.Duration                      // for how long
+	apart   bool                               // whom it would let in gets nothing from the leader meanwhile
+	member  bool                               // not the one that it would let in is struck, but one that is in the ISR
+	strike  func(*World, *host, time.Duration) // nil for nothing
 	away    time.Duration
 	expires time.Duration
 }
@@ -45,25 +51,31 @@ func (w *World) lateProposalFault(h *host) bool {
 	if h.process == nil {
 		return false
 	}
-	t := &trap{late: w.chance(2), held: w.between(500*time.Millisecond, 8*time.Second), expires: w.since() + trapFor}
-	switch w.random.IntN(4) {
+	t := &proposalTrap{late: w.chance(2), held: w.between(500*time.Millisecond, 8*time.Second), expires: w.since() + trapFor}
+	shortly := w.between(50*time.Millisecond, time.Second)
+	switch w.random.IntN(8) {
 	case 0:
-		t.member, t.away = (*World).killNow, w.between(50*time.Millisecond, time.Second)
+		t.strike, t.away = (*World).kill, shortly
 	case 1:
-		t.member, t.away = (*World).haltNow, t.held
+		t.strike, t.away = (*World).halt, t.held
+	case 2, 3:
+		// It is in the ISR and lags, and the leader does not know of the one while it notices the other.
+		t.late, t.apart, t.held = false, true, w.lagMax+w.between(time.Second, 4*time.Second)
+	case 4, 5:
+		// The ISR shrinks without the one who waits to be let in.
+		t.late, t.member, t.held = true, true, w.between(3*time.Second, 8*time.Second)
+		t.strike, t.away = (*World).halt, t.held
 	default:
-		t.member, t.away = (*World).powerNow, w.between(50*time.Millisecond, time.Second)
+		// Another process comes back, without what the one had that was to be let in.
+		t.late, t.apart = !w.chance(4), w.chance(2)
+		t.strike, t.away = (*World).cutPower, shortly
 	}
-	w.traps.armed = t
+	w.traps.proposal = t
 	w.kill(h, w.between(50*time.Millisecond, 500*time.Millisecond))
 	return true
 }
 
-func (w *World) killNow(h *host, away time.Duration) bool  { w.kill(h, away); return true }
-func (w *World) haltNow(h *host, away time.Duration) bool  { w.halt(h, away); return true }
-func (w *World) powerNow(h *host, away time.Duration) bool { w.cutPower(h, away); return true }
-
-func (t *traps) disarm() { t.armed = nil }
+func (t *traps) disarm() { t.proposal, t.commit, t.answer, t.elder = nil, nil, nil, nil }
 
 // sent looks at a request that a node sends to another one.
 func (t *traps) sent(c *outward, b []byte) {
@@ -82,22 +94,28 @@ func (t *traps) sent(c *outward, b []byte) {
 	}
 	for _, topic := range req.Topics {
 		for _, p := range topic.Partitions {
-			if added := t.added(topic.TopicID, p); len(added) > 0 {
+			isr := t.isr(topic.TopicID, p.Partition)
+			if added := joining(isr, p); len(added) > 0 {
 				t.open[replicaKey{topic.TopicID, p.Partition}] = expansion{model.PartitionEpoch(p.PartitionEpoch), added}
-				t.spring(c, added[0])
+				t.spring(c, isr, added[0])
 			}
 		}
 	}
 }
 
-// added are the members of a proposed ISR that the newest image does not have in it.
-func (t *traps) added(id model.TopicID, asked kmsg.AlterPartitionRequestTopicPartition) (added []model.BrokerID) {
+// isr is that of a partition in the newest image, nil where it does not have it.
+func (t *traps) isr(id model.TopicID, partition int32) []model.BrokerID {
 	topic, ok := t.world.checks.images.newest.TopicByID(id)
-	if !ok || int(asked.Partition) >= len(topic.Partitions) {
+	if !ok || int(partition) >= len(topic.Partitions) {
 		return nil
 	}
+	return topic.Partitions[partition].ISR
+}
+
+// joining are the members of a proposed ISR that the one now does not have.
+func joining(isr []model.BrokerID, asked kmsg.AlterPartitionRequestTopicPartition) (added []model.BrokerID) {
 	for _, m := range asked.NewEpochISR {
-		if member := model.BrokerID(m.BrokerID); !slices.Contains(topic.Partitions[asked.Partition].ISR, member) {
+		if member := model.BrokerID(m.BrokerID); isr != nil && !slices.Contains(isr, member) {
 			added = append(added, member)
 		}
 	}
@@ -105,26 +123,50 @@ func (t *traps) added(id model.TopicID, asked kmsg.AlterPartitionRequestTopicPar
 }
 
 // spring does what the trap was set for, before the proposal leaves.
-func (t *traps) spring(c *outward, member model.BrokerID) {
-	w, armed := t.world, t.armed
+func (t *traps) spring(c *outward, isr []model.BrokerID, joins model.BrokerID) {
+	w, armed := t.world, t.proposal
 	if armed == nil || w.since() > armed.expires {
 		return
 	}
-	h := w.host(int(member))
-	if h.process == nil || h.process.paused || h == c.host {
+	struck := w.host(int(joins))
+	if armed.member {
+		if struck = t.bystander(c, isr); struck == nil {
+			return
+		}
+	}
+	if struck.process == nil || struck.process.paused || struck == c.host {
 		return
 	}
-	t.armed = nil
+	t.proposal = nil
 	from, to := c.end.local, c.end.remote
-	w.note("trap", "node %d proposes that node %d joins an ISR", from, member)
+	w.note("trap", "node %d proposes that node %d joins an ISR", from, joins)
+	w.cover.meet(trapSprung)
+	if armed.apart {
+		w.cutFor(from, int(joins), brokerPort, armed.held+time.Second)
+		w.cutFor(int(joins), from, brokerPort, armed.held+time.Second)
+	}
 	if !armed.late {
 		from, to = to, from
 	}
 	w.cutFor(from, to, controllerPort, armed.held)
-	// Not within the turn of an actor of that process.
-	w.after(0, func() {
-		if h.process != nil && !h.process.paused {
-			armed.member(w, h, armed.away)
+	t.hit(struck, armed.strike, armed.away)
+}
+
+// bystander is a member of an ISR that neither leads nor has to decide on the proposal; nil for none.
+func (t *traps) bystander(c *outward, isr []model.BrokerID) *host {
+	for _, id := range isr {
+		if h := t.world.host(int(id)); h != c.host && h.id != c.end.remote {
+			return h
+		}
+	}
+	return nil
+}
+
+// hit strikes a node, though not within the turn of one of its actors.
+func (t *traps) hit(h *host, strike func(*World, *host, time.Duration), away time.Duration) {
+	t.world.after(0, func() {
+		if strike != nil && h.process != nil && !h.process.paused {
+			strike(t.world, h, away)
 		}
 	})
 }

@@ -54,6 +54,7 @@ type World struct {
 	// static tells that the voters are named by the configuration (kraft.version 0): then none is changed, and no disk wiped.
 	static          bool
 	lagMax          time.Duration // replica.lag.time.max.ms
+	pair            bool          // a topic has two replicas, both of which min.insync.replicas asks for
 	checkpointBytes int
 	traps           traps
 	revisedUntil    time.Duration // until then a vote may be taken from a node
@@ -75,7 +76,8 @@ func New(o Options) *World {
 	w.checks = newChecks(w)
 	w.traps = traps{world: w, open: map[replicaKey]expansion{}}
 	w.static = w.chance(8)
-	w.lagMax = []time.Duration{time.Second, 3 * time.Second, 30 * time.Second}[w.random.IntN(3)]
+	w.lagMax = []time.Duration{time.Second, time.Second, 3 * time.Second, 30 * time.Second}[w.random.IntN(4)]
+	w.pair = w.chance(2)
 	w.checkpointBytes = []int{1500, 4000, 20 << 20}[w.random.IntN(3)]
 	for id := 1; id <= o.Size.Nodes; id++ {
 		w.hosts = append(w.hosts, newHost(w, id))
