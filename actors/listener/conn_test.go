@@ -116,6 +116,16 @@ func (w *world) nothingHeld() {
 	})
 }
 
+// ends waits until a long poll is over, which is told it after the credits are given back, and expects it to be told so once.
+func (w *world) ends(d *poll, sent, abandoned int32) {
+	w.t.Helper()
+	w.nothingHeld()
+	w.eventually("the poll is over", func() bool { return d.sent.Load()+d.abandoned.Load() > 0 })
+	if s, a := d.sent.Load(), d.abandoned.Load(); s != sent || a != abandoned {
+		w.t.Errorf("sent %d times, abandoned %d times", s, a)
+	}
+}
+
 // on is an API of the test's own that orders by the keys given; none makes it a barrier.
 func on(keys ...uint64) *api.Handler {
 	h := &api.Handler{Key: 3, Max: 100}
