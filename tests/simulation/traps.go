@@ -64,7 +64,7 @@ func (w *World) lateProposalFault(h *host) bool {
 	case 4, 5:
 		// The ISR shrinks without the one who waits to be let in.
 		t.late, t.member, t.held = true, true, w.between(3*time.Second, 8*time.Second)
-		t.strike, t.away = (*World).halt, t.held
+		t.strike, t.away = (*World).kill, t.held
 	default:
 		// Another process comes back, without what the one had that was to be let in.
 		t.late, t.apart = !w.chance(4), w.chance(2)
@@ -152,10 +152,10 @@ func (t *traps) spring(c *outward, isr []model.BrokerID, joins model.BrokerID) {
 	t.hit(struck, armed.strike, armed.away)
 }
 
-// bystander is a member of an ISR that neither leads nor has to decide on the proposal; nil for none.
+// bystander is a member of an ISR that does not lead; nil for none. It may be the controller: the next one fences it at once.
 func (t *traps) bystander(c *outward, isr []model.BrokerID) *host {
 	for _, id := range isr {
-		if h := t.world.host(int(id)); h != c.host && h.id != c.end.remote {
+		if h := t.world.host(int(id)); h != c.host {
 			return h
 		}
 	}
