@@ -76,7 +76,7 @@ type Append struct {
 
 	// entries are what Batches hold.
 	entries []*raftpb.Entry
-	// responses are raft's own, to itself and to others, that say that all this is durable.
+	// responses are raft's own, to itself and to others, that say that all this is durable, and a candidate's requests for votes.
 	responses []*raftpb.Message
 }
 

@@ -1,6 +1,8 @@
 package quorum
 
 import (
+	"slices"
+
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
@@ -18,6 +20,7 @@ func (m *Machine) collect() {
 		if ready.SoftState != nil {
 			m.follow(*ready.SoftState)
 		}
+		var votes []*raftpb.Message
 		for _, message := range ready.Messages {
 			switch message.GetTo() {
 			case raft.LocalAppendThread:
@@ -25,9 +28,27 @@ func (m *Machine) collect() {
 			case raft.LocalApplyThread:
 				m.apply(message)
 			default:
-				m.send(message)
+				if message.GetType() == raftpb.MsgVote {
+					votes = append(votes, message)
+				} else {
+					m.send(message)
+				}
 			}
 		}
+		m.ask(votes)
+	}
+}
+
+// ask sends requests for votes when the candidate's own vote is durable. Raft would send them at once, as two others may elect it:
+// one that then dies before that is written forgets its epoch, is elected in it again and gives the offsets of that epoch anew.
+func (m *Machine) ask(votes []*raftpb.Message) {
+	if n := len(m.outstanding); n > 0 && len(votes) > 0 {
+		last := m.outstanding[n-1]
+		last.responses = slices.Concat(last.responses, votes)
+		return
+	}
+	for _, message := range votes {
+		m.send(message)
 	}
 }
 
