@@ -5,6 +5,7 @@ package faults
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"troupe/tests/kafka"
@@ -42,8 +44,8 @@ func invite(s *stage) {
 	s.Helper()
 	for _, g := range guests {
 		topic := "of-" + g.library
-		if resp, err := s.admin().CreateTopic(s.Context(), asidePartitions, 3, nil, topic); err != nil || resp.Err != nil {
-			s.Fatalf("create %s: %v, %v", topic, err, resp.Err)
+		if _, err := s.admin().CreateTopic(s.Context(), asidePartitions, 3, nil, topic); err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
+			s.Fatalf("create %s: %v", topic, err)
 		}
 		s.cluster.AwaitWhole(topic)
 		s.visits = append(s.visits, visit{g, topic, g.begin(s, topic)})
