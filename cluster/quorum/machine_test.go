@@ -3,6 +3,7 @@ package quorum_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -180,6 +181,30 @@ func TestALogBehindACheckpointIsContinued(t *testing.T) {
 	again.settle()
 	if got := story(again.committed); got != "4/2 batch.LeaderChange" {
 		t.Errorf("committed %s", got)
+	}
+}
+
+func TestTwoChangesOfVotersInOneBatchAreTwo(t *testing.T) {
+	two, three := voter(quorum.VoterKey{ID: 2}), voter(quorum.VoterKey{ID: 3})
+	first, second, last := []batch.Voter{voter(self), two, three}, []batch.Voter{voter(self), two}, []batch.Voter{two}
+	changes, err := batch.NewControlBatch(batch.Options{LeaderEpoch: 1}, 0, batch.Voters{Voters: second}, batch.Voters{Voters: last})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &disk{hard: quorum.HardState{Epoch: 1, Voted: quorum.NoVoter, Leader: model.NoBroker}, log: []batch.View{changes}, end: 2}
+	for name, c := range map[string]struct {
+		from  quorum.Boundary
+		want  []batch.Voter
+		since model.Offset
+	}{
+		"from the beginning":             {quorum.Boundary{Voters: first}, second, 0},
+		"a checkpoint ends between them": {quorum.Boundary{End: 1, Epoch: 1, Voters: second}, second, model.NoOffset},
+		"a checkpoint ends behind them":  {quorum.Boundary{End: 2, Epoch: 1, Voters: last}, last, model.NoOffset},
+	} {
+		m := start(t, d, quorum.Options{}, c.from).machine
+		if got := m.Voters(); !reflect.DeepEqual(got, c.want) || m.VotersSince() != c.since {
+			t.Errorf("%s: starts with the voters %+v of offset %d, want %+v of %d", name, got, m.VotersSince(), c.want, c.since)
+		}
 	}
 }
 

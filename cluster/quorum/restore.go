@@ -7,6 +7,7 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 
 	"troupe/codec/batch"
+	"troupe/internal/invariant"
 	"troupe/internal/model"
 )
 
@@ -52,12 +53,13 @@ func Restore(o Options, from Boundary) *Restorer {
 // Add takes the next batch of the log; batches that the checkpoint covers are passed over.
 // Errors name the offset: a gap, a batch that does not parse, a record of a newer software (*record.UnknownError).
 func (r *Restorer) Add(v batch.View) error {
-	before := r.latest
+	set := r.latest
 	entries, err := entriesOf(v, &r.latest)
 	if err != nil {
 		return err
 	}
 	for len(entries) > 0 && entries[0].GetIndex() <= r.storage.start {
+		set = votersAfter(entries[0], set)
 		entries = entries[1:]
 	}
 	if len(entries) == 0 {
@@ -71,14 +73,25 @@ func (r *Restorer) Add(v batch.View) error {
 	}
 	r.storage.append(entries)
 	for _, e := range entries {
-		if isVoters(e) { // the only record of its batch
-			r.voters, r.since, r.changed = before, r.changed, offsetOf(e.GetIndex())
+		if isVoters(e) { // one of several of its batch, where a follower got them together
+			r.voters, r.since, r.changed = set, r.changed, offsetOf(e.GetIndex())
+			set = votersAfter(e, set)
 		}
 	}
 	for _, k := range keysOf(r.latest) {
 		r.known[k.raftID()] = k
 	}
 	return nil
+}
+
+// votersAfter is the set after an entry of the log, of the one before it.
+func votersAfter(e *raftpb.Entry, before []batch.Voter) []batch.Voter {
+	if !isVoters(e) {
+		return before
+	}
+	entry, err := committed(e)
+	invariant.Check(err == nil, "quorum: a change of voters that was read does not decode: %v", err)
+	return entry.Control.(batch.Voters).Voters
 }
 
 // Start gives the machine. What the log holds behind the checkpoint comes out as Committed when it is known to be: at
