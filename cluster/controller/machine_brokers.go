@@ -49,7 +49,9 @@ func (m *Machine) registerBroker(at At, r *kmsg.BrokerRegistrationRequest) outco
 		case !known || int64(old.Epoch) != r.PreviousBrokerEpoch:
 			// Of one that was unregistered nothing tells any more how its process before ended.
 			records = append(records, m.crashed(registration.BrokerID)...)
-		case known && !old.Fenced && old.ID != m.options.NodeID:
+		case known && !old.Fenced && old.ID == m.options.NodeID:
+			records = append(records, m.leadOn(old.ID)...)
+		case known && !old.Fenced:
 			// It is back before anybody missed it. Who can serve now takes over what it led.
 			records = append(records, m.leave(registration.BrokerID)...)
 		}
@@ -159,6 +161,7 @@ func (m *Machine) fence(b *image.Broker) []record.Record {
 	if b.Fenced {
 		return nil
 	}
+	m.sessions[b.ID].returning = model.NoOffset
 	fenced := &record.BrokerRegistrationChange{BrokerID: b.ID, BrokerEpoch: b.Epoch, Fenced: 1}
 	return append([]record.Record{fenced}, m.leave(b.ID)...)
 }
@@ -182,6 +185,21 @@ func (m *Machine) unfence(b *image.Broker) []record.Record {
 // leave takes a broker out of every ISR and elects others where it led.
 func (m *Machine) leave(id model.BrokerID) []record.Record {
 	return m.depart(id, model.NoBroker)
+}
+
+// leadOn has a broker go on leading in other epochs: its process is another one, which has lost nothing, but knows less of what is
+// committed than the one before and must not tell that the log ends there (KIP-207). It stays in the ISR, since of the others,
+// which may have died with it, nobody has heard yet. A replica alone knows all.
+func (m *Machine) leadOn(id model.BrokerID) []record.Record {
+	var records []record.Record
+	for t := range m.current.Topics("") {
+		for n, p := range t.Partitions {
+			if p.Leader == id && len(p.Replicas) > 1 {
+				records = append(records, leadAgain(t, int32(n)))
+			}
+		}
+	}
+	return records
 }
 
 // crashed is leave for a broker that comes back without having stopped cleanly: the system may have lost what it had

@@ -22,7 +22,8 @@ func (m *Machine) Lead(at At, epoch model.LeaderEpoch, committed *image.Image, o
 	m.committed = at.Next - 1
 	m.sessions = map[model.BrokerID]*session{}
 	for b := range committed.Brokers() {
-		s := &session{serving: at.Time, metadata: model.NoOffset, shutdown: model.NoOffset}
+		s := newSession()
+		s.serving = at.Time
 		if !b.Fenced {
 			s.contact = at.Time
 		}

@@ -22,6 +22,26 @@ type session struct {
 	// shutdown is the offset that every active broker must have replayed before the broker may stop; NoOffset until
 	// it asks to.
 	shutdown model.Offset
+	// returning is the offset that the broker must have replayed to be unfenced: where the metadata was when it first asked;
+	// NoOffset until it asks.
+	returning model.Offset
+}
+
+func newSession() *session {
+	return &session{metadata: model.NoOffset, shutdown: model.NoOffset, returning: model.NoOffset}
+}
+
+// caughtUp tells whether a broker knows enough to serve: its registration (KIP-631), and where it is fenced whatever was recorded
+// up to its return. One that was silent would else lead on, by its metadata, what others were elected for meanwhile, and believe
+// that it holds it, since it is unfenced.
+func (m *Machine) caughtUp(b *image.Broker, s *session) bool {
+	if !b.Fenced {
+		return s.metadata >= model.Offset(b.Epoch)
+	}
+	if s.returning == model.NoOffset {
+		s.returning = m.current.Offset
+	}
+	return s.metadata >= s.returning
 }
 
 // trackSessions follows registrations that were just replayed. A broker that is new has no contact yet, and is fenced until
@@ -29,7 +49,7 @@ type session struct {
 func (m *Machine) trackSessions() {
 	for b := range m.current.Brokers() {
 		if _, ok := m.sessions[b.ID]; !ok {
-			m.sessions[b.ID] = &session{metadata: model.NoOffset, shutdown: model.NoOffset}
+			m.sessions[b.ID] = newSession()
 		}
 	}
 }
@@ -64,7 +84,7 @@ func (m *Machine) heartbeat(at At, r *kmsg.BrokerHeartbeatRequest) outcome {
 	}
 	s := m.sessions[b.ID]
 	s.contact, s.metadata = at.Time, model.Offset(r.CurrentMetadataOffset)
-	resp.IsCaughtUp = s.metadata >= model.Offset(b.Epoch)
+	resp.IsCaughtUp = m.caughtUp(b, s)
 	var records []record.Record
 	switch {
 	case r.WantShutdown:

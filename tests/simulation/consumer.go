@@ -18,7 +18,7 @@ type consumer struct {
 	ledger    *ledger
 
 	offset int64
-	// watermark is the highest that it was told: a client never sees it go back.
+	// watermark is the highest that it was told.
 	watermark int64
 	caughtUp  bool // has had all that is committed, by the last reply
 	stopped   bool
@@ -89,9 +89,8 @@ func (c *consumer) fetched(resp *kmsg.FetchResponse, leader int) {
 		c.again(100 * time.Millisecond)
 		return
 	}
-	if p.HighWatermark < c.watermark && !c.ledger.forgiven && !c.short() {
-		c.world.fail("%s: the high watermark goes back from %d to %d at node %d", c.name, c.watermark, p.HighWatermark, leader)
-		return
+	if p.HighWatermark < c.watermark {
+		c.doubt(leader)
 	}
 	c.watermark = max(c.watermark, p.HighWatermark)
 	if !c.take(p.RecordBatches, p.HighWatermark) {
@@ -104,43 +103,58 @@ func (c *consumer) fetched(resp *kmsg.FetchResponse, leader int) {
 	c.world.after(c.world.between(0, 20*time.Millisecond), c.fetch)
 }
 
-// short tells that a partition's ISR is smaller than min.insync.replicas. The high watermark stands still then, and a leader that
-// has begun a new life knows only what its checkpoint says of it.
-func (c *consumer) short() bool {
-	p := c.world.traps.isr(c.ids[c.topic], int32(c.partition))
-	return c.world.Size.Nodes > 1 && len(p) < minISR
+// doubt asks a leader that has told of a lower high watermark than its predecessor how far the log is. One that does not know yet
+// what was committed before its epoch serves what it knows to be, and has to say so here (KIP-207).
+func (c *consumer) doubt(leader int) {
+	id, seen := c.ids[c.topic], c.watermark
+	c.list(leader, latest, func(offset int64, err error) {
+		if err == nil && offset < seen && !c.ledger.forgiven && !c.stopped && id == c.ids[c.topic] {
+			c.world.fail("%s: the high watermark goes back from %d to %d at node %d", c.name, seen, offset, leader)
+		}
+	})
 }
-
-// minISR is min.insync.replicas where there are three nodes.
-const minISR = 2
 
 // skip goes on where the log begins by now.
 func (c *consumer) skip(leader int) {
-	req := kmsg.NewPtrListOffsetsRequest()
-	req.Version, req.ReplicaID = 7, -1
-	p := kmsg.NewListOffsetsRequestTopicPartition()
-	p.Partition, p.Timestamp, p.CurrentLeaderEpoch = int32(c.partition), earliest, -1
-	t := kmsg.NewListOffsetsRequestTopic()
-	t.Topic, t.Partitions = c.topic, append(t.Partitions, p)
-	req.Topics = append(req.Topics, t)
-	c.call(leader, req, func(resp kmsg.Response, err error) {
-		if err == nil {
-			p := resp.(*kmsg.ListOffsetsResponse).Topics[0].Partitions[0]
-			c.expect(kerr.Code(p.ErrorCode))
-			if p.ErrorCode == 0 && p.Offset > c.ledger.trimmed && !c.ledger.forgiven {
-				c.world.fail("%s: node %d begins at %d, deletion was asked for up to %d", c.name, leader, p.Offset, c.ledger.trimmed)
-				return
-			}
-			if p.ErrorCode == 0 {
-				c.offset = max(c.offset, p.Offset)
-			}
+	c.list(leader, earliest, func(offset int64, err error) {
+		if err == nil && offset > c.ledger.trimmed && !c.ledger.forgiven {
+			c.world.fail("%s: node %d begins at %d, deletion was asked for up to %d", c.name, leader, offset, c.ledger.trimmed)
+			return
 		}
+		c.offset = max(c.offset, offset)
 		c.again(100 * time.Millisecond)
 	})
 }
 
-// earliest asks ListOffsets for where a log begins.
-const earliest = -2
+// Times of ListOffsets that are none: where a log begins, and up to where it is committed.
+const (
+	latest   = -1
+	earliest = -2
+)
+
+// list asks a leader for an offset by ListOffsets; that of an error is -1.
+func (c *consumer) list(leader int, time int64, then func(offset int64, err error)) {
+	req := kmsg.NewPtrListOffsetsRequest()
+	req.Version, req.ReplicaID = 7, -1
+	p := kmsg.NewListOffsetsRequestTopicPartition()
+	p.Partition, p.Timestamp, p.CurrentLeaderEpoch = int32(c.partition), time, c.epochs[c.topic][c.partition]
+	t := kmsg.NewListOffsetsRequestTopic()
+	t.Topic, t.Partitions = c.topic, append(t.Partitions, p)
+	req.Topics = append(req.Topics, t)
+	c.call(leader, req, func(resp kmsg.Response, err error) {
+		offset := int64(-1)
+		if err == nil {
+			p := resp.(*kmsg.ListOffsetsResponse).Topics[0].Partitions[0]
+			code := kerr.Code(p.ErrorCode)
+			if c.expect(code); code == kerr.None {
+				offset = p.Offset
+			} else {
+				err = code
+			}
+		}
+		then(offset, err)
+	})
+}
 
 // take notes the records of a reply; the last batch may be cut off.
 func (c *consumer) take(b []byte, watermark int64) bool {
