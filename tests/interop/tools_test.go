@@ -190,18 +190,21 @@ func probe(t *testing.T, address string) string {
 	return topic
 }
 
-// sortedPartitions puts the partitions of log-dirs, whose order is that of a hash table, in order.
+// logDir is one directory in the output of log-dirs.
+type logDir struct {
+	Partitions []map[string]any `json:"partitions"`
+	Error      *string          `json:"error"`
+	LogDir     string           `json:"logDir"`
+}
+
+// sortedPartitions puts the directories and partitions of log-dirs, whose order is that of hash tables, in order.
 func sortedPartitions(out string) string {
 	lines := strings.Split(out, "\n")
 	for i, line := range lines {
 		var told struct {
 			Brokers []struct {
-				Broker  int `json:"broker"`
-				LogDirs []struct {
-					Partitions []map[string]any `json:"partitions"`
-					Error      *string          `json:"error"`
-					LogDir     string           `json:"logDir"`
-				} `json:"logDirs"`
+				Broker  int      `json:"broker"`
+				LogDirs []logDir `json:"logDirs"`
 			} `json:"brokers"`
 			Version int `json:"version"`
 		}
@@ -209,6 +212,7 @@ func sortedPartitions(out string) string {
 			continue
 		}
 		for _, b := range told.Brokers {
+			slices.SortFunc(b.LogDirs, func(a, b logDir) int { return strings.Compare(a.LogDir, b.LogDir) })
 			for _, d := range b.LogDirs {
 				slices.SortFunc(d.Partitions, func(a, b map[string]any) int {
 					return strings.Compare(fmt.Sprint(a["partition"]), fmt.Sprint(b["partition"]))
