@@ -60,6 +60,9 @@ func (m *Machine) registerBroker(at At, r *kmsg.BrokerRegistrationRequest) outco
 		if len(atomic(records, m.level())) > len(records) {
 			registration.BrokerEpoch++
 		}
+		if s, known := m.sessions[registration.BrokerID]; known {
+			s.returning = model.Offset(registration.BrokerEpoch)
+		}
 	}
 	resp.BrokerEpoch = int64(registration.BrokerEpoch)
 	return outcome{records, resp}

@@ -22,8 +22,8 @@ type session struct {
 	// shutdown is the offset that every active broker must have replayed before the broker may stop; NoOffset until
 	// it asks to.
 	shutdown model.Offset
-	// returning is the offset that the broker must have replayed to be unfenced: where the metadata was when it first asked;
-	// NoOffset until it asks.
+	// returning is the offset that the broker must have replayed to be unfenced: its registration, and after it was fenced where the
+	// metadata was when it first asked; NoOffset until it asks.
 	returning model.Offset
 }
 
@@ -31,9 +31,9 @@ func newSession() *session {
 	return &session{metadata: model.NoOffset, shutdown: model.NoOffset, returning: model.NoOffset}
 }
 
-// caughtUp tells whether a broker knows enough to serve: its registration (KIP-631), and where it is fenced whatever was recorded
-// up to its return. One that was silent would else lead on, by its metadata, what others were elected for meanwhile, and believe
-// that it holds it, since it is unfenced.
+// caughtUp tells whether a broker knows enough to serve: its registration (KIP-631), and if its process was fenced whatever was
+// recorded up to its return. One that was silent would else lead on, by its metadata, what others were elected for meanwhile, and
+// believe that it holds it, since it is unfenced.
 func (m *Machine) caughtUp(b *image.Broker, s *session) bool {
 	if !b.Fenced {
 		return s.metadata >= model.Offset(b.Epoch)
@@ -50,6 +50,7 @@ func (m *Machine) trackSessions() {
 	for b := range m.current.Brokers() {
 		if _, ok := m.sessions[b.ID]; !ok {
 			m.sessions[b.ID] = newSession()
+			m.sessions[b.ID].returning = model.Offset(b.Epoch)
 		}
 	}
 }
