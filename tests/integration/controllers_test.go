@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"slices"
@@ -101,21 +100,6 @@ func (c *apart) roundTrip(topic string) {
 		}
 		read += fetches.NumRecords()
 	}
-}
-
-// page gives what the admin port of a node answers.
-func page(t *testing.T, n *node.Node, path string) (status int, text string) {
-	t.Helper()
-	resp, err := http.Get("http://" + n.Admin + path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(body)
 }
 
 // listed are the node ids that DescribeCluster tells where it is asked, for an endpoint type.

@@ -22,6 +22,13 @@ import (
 // watched reads what the admin port of a node says.
 func watched(t *testing.T, n *node.Node, path string) string {
 	t.Helper()
+	_, text := page(t, n, path)
+	return text
+}
+
+// page is what it says with the status.
+func page(t *testing.T, n *node.Node, path string) (status int, text string) {
+	t.Helper()
 	client := http.Client{Timeout: 30 * time.Second}
 	resp, err := client.Get("http://" + n.Admin + path)
 	if err != nil {
@@ -32,7 +39,7 @@ func watched(t *testing.T, n *node.Node, path string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(body)
+	return resp.StatusCode, string(body)
 }
 
 // lists tells whether /metrics has a line; it may end in more than is given.

@@ -207,17 +207,23 @@ func (w *clusterWalk) moved() {
 	w.run("the replicas are others", "", "topics --describe --topic pair")
 }
 
-// movedSlowly moves more bytes than a throttle lets pass.
-func (w *clusterWalk) movedSlowly() {
-	w.run("a topic to be moved", "", "topics --create --topic heavy --replica-assignment 1:2")
+// fillHeavily writes more bytes than a throttle lets pass.
+func (w *clusterWalk) fillHeavily(topic string) {
+	w.Helper()
 	dice := rand.NewChaCha8([32]byte{})
 	for range 4 {
-		r := &kgo.Record{Topic: "heavy", Value: make([]byte, 900_000)}
+		r := &kgo.Record{Topic: topic, Value: make([]byte, 900_000)}
 		dice.Read(r.Value) // its producer compresses
 		if err := w.byNumber.ProduceSync(w.Context(), r).FirstErr(); err != nil {
 			w.Fatal(err)
 		}
 	}
+}
+
+// movedSlowly moves more bytes than a throttle lets pass.
+func (w *clusterWalk) movedSlowly() {
+	w.run("a topic to be moved", "", "topics --create --topic heavy --replica-assignment 1:2")
+	w.fillHeavily("heavy")
 	plan := w.file("slow.json", `{"version":1,"partitions":[{"topic":"heavy","partition":0,"replicas":[2,3]}]}`)
 	other := w.file("other.json", `{"version":1,"partitions":[{"topic":"pair","partition":0,"replicas":[1,3]}]}`)
 	w.run("a move is slow", "", "reassign-partitions --execute --throttle 1 --reassignment-json-file "+plan)

@@ -4,7 +4,6 @@ package interop
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"troupe/tests/node"
 )
@@ -103,14 +101,7 @@ func (w *dirWalk) through() []step {
 
 // slowly moves more bytes between directories than a throttle lets pass.
 func (w *dirWalk) slowly(home string) {
-	dice := rand.NewChaCha8([32]byte{})
-	for range 4 {
-		r := &kgo.Record{Topic: "moving", Value: make([]byte, 900_000)}
-		dice.Read(r.Value) // its producer compresses
-		if err := w.byNumber.ProduceSync(w.Context(), r).FirstErr(); err != nil {
-			w.Fatal(err)
-		}
-	}
+	w.fillHeavily("moving")
 	const reassign, settings = "reassign-partitions --reassignment-json-file ", "configs --describe --entity-type brokers --entity-name 1"
 	slow := w.plan("slow.json", []int32{1, 2}, "y", "any")
 	w.run("a move within a broker is slow", "", reassign+slow+" --execute --replica-alter-log-dirs-throttle 1")
