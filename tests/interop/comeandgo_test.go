@@ -127,12 +127,7 @@ func (c cast) play(t *testing.T, address, topic string, meanwhile func()) {
 	}
 	last := fmt.Sprintf("member-%d", len(leave)-1)
 	for i, one := range leave[:len(leave)-1] {
-		// A group that goes back to the classic protocol has the epoch that it had last for its generation: from a member that
-		// did not know of that one yet its partitions are taken, and what it has read and not committed is read twice.
-		node.Eventually(t, "every member has the group's epoch", func() bool {
-			groups, err := admin.ListGroups(t.Context())
-			return err == nil && groups[group].State == "Stable"
-		})
+		awaitStable(t, admin, group)
 		one()
 		before := read.of(last)
 		node.Eventually(t, fmt.Sprintf("%s reads after member-%d has left", last, i), func() bool { return read.of(last) >= before+fewest })

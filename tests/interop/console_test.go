@@ -33,7 +33,7 @@ func TestConsoleLinesComeBackWithEachCompression(t *testing.T) {
 			t.Run(codec+" from "+writer, func(t *testing.T) {
 				topic := createTopic(t, address, "console", 1)
 				sent := write(lines.String(), "console-producer", "--bootstrap-server", address, "--topic", topic, "--compression-codec="+codec,
-					"--reader-property", "parse.key=true")
+					"--request-timeout-ms", "60000", "--reader-property", "parse.key=true")
 				if sent.Code != 0 {
 					t.Fatal(sent)
 				}

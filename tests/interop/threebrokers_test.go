@@ -32,6 +32,10 @@ var threeSettings = []string{
 	"group.min.session.timeout.ms=1000", "replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector",
 }
 
+// calm has a busy machine be no reason for an election or to fence a broker: who leads goes on leading. A broker that is killed is
+// fenced all the same, for its links.
+var calm = []string{"controller.quorum.election.timeout.ms=2000", "broker.session.timeout.ms=60000"}
+
 func rack(id int32) string { return string(rune('a' + id - 1)) }
 
 // troupes are brokers of this module.
@@ -41,9 +45,8 @@ type troupes struct{ *node.Cluster }
 func startTroupes(t *testing.T, each ...func(id int32) string) troupes {
 	t.Helper()
 	return troupes{node.StartCluster(t, node.ClusterOptions{
-		// A busy machine is no reason for an election: a voter that is to be taken away must not come to lead, and leaders stay. A
-		// broker that is killed is fenced all the same, for its links.
-		Dynamic: true, Set: slices.Concat(quickGroups, threeSettings, []string{"controller.quorum.election.timeout.ms=2000", "broker.session.timeout.ms=60000"}),
+		// A voter that is to be taken away must not come to lead, either.
+		Dynamic: true, Set: slices.Concat(quickGroups, threeSettings, calm),
 		Each: func(id int32) []string { return append([]string{"broker.rack=" + rack(id)}, besides(id, each)...) },
 	})}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // The settings of both brokers: groups form at once, and members that die are missed in seconds.
-var walkSettings = []string{"group.initial.rebalance.delay.ms=0", "group.min.session.timeout.ms=1000", "offsets.topic.num.partitions=5"}
+var walkSettings = append([]string{"group.initial.rebalance.delay.ms=0", "group.min.session.timeout.ms=1000", "offsets.topic.num.partitions=5"}, calm...)
 
 // member are the properties of consumers that are going to be killed.
 const member = " --command-property session.timeout.ms=5000 --command-property heartbeat.interval.ms=1000"
@@ -104,7 +104,7 @@ func (w *walk) consoles() {
 	w.run("all is read from the beginning", "", "console-consumer --topic walk --from-beginning --max-messages 10", sorted)
 	w.run("one record is read", "", "console-consumer --topic walk --from-beginning --max-messages 1", withoutFigures)
 
-	w.run("a fresh topic is created by the first send", "first\n", "console-producer --topic fresh")
+	w.run("a fresh topic is created by the first send", "first\n", "console-producer --topic fresh --request-timeout-ms 60000")
 	w.run("it is there", "", "topics --describe --topic fresh")
 	w.run("it holds what was sent", "", "console-consumer --topic fresh --from-beginning --max-messages 1")
 
@@ -234,5 +234,5 @@ func (w *walk) deletedWhileRead() {
 func (w *walk) measured() {
 	w.run("a topic to measure with", "", "topics --create --topic perf --partitions 1")
 	w.run("producing is measured", "", "producer-perf-test --topic perf --num-records 20000 --record-size 100 --throughput -1", perfShape)
-	w.run("consuming is measured", "", "consumer-perf-test --topic perf --num-records 20000", withoutFigures)
+	w.run("consuming is measured", "", "consumer-perf-test --topic perf --num-records 20000 --timeout 60000", withoutFigures)
 }

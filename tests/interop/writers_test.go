@@ -16,10 +16,12 @@ import (
 	"troupe/tests/node"
 )
 
-// javaWriter is Kafka's console: its producer is idempotent and waits for all replicas.
+// javaWriter is Kafka's console: its producer is idempotent and waits for all replicas. By the script's defaults, three attempts of
+// 1.5 s, a line is given up on a busy machine, and nobody told.
 func javaWriter(t *testing.T, address, topic string) func() int {
 	t.Helper()
-	return throughStdin(t, kafka.ToolLine(t, "console-producer", "--bootstrap-server", address, "--topic", topic)...)
+	return throughStdin(t, kafka.ToolLine(t, "console-producer", "--bootstrap-server", address, "--topic", topic,
+		"--request-timeout-ms", "60000", "--message-send-max-retries", "1000000")...)
 }
 
 func kcatWriter(t *testing.T, address, topic string) func() int {
@@ -64,7 +66,7 @@ func saramaWriter(t *testing.T, address, topic string) func() int {
 	config := sarama.NewConfig()
 	config.Version, config.Net.MaxOpenRequests = sarama.MaxVersion, 1
 	config.Producer.Idempotent, config.Producer.RequiredAcks = true, sarama.WaitForAll
-	config.Producer.Retry.Max, config.Producer.Retry.Backoff, config.Producer.Return.Successes = 100, 50*time.Millisecond, true
+	config.Producer.Retry.Max, config.Producer.Retry.Backoff, config.Producer.Return.Successes = 1000, 50*time.Millisecond, true
 	producer, err := sarama.NewSyncProducer([]string{address}, config)
 	if err != nil {
 		t.Fatal(err)
