@@ -20,10 +20,9 @@ import (
 // Errors:
 //
 //	35  it cannot run a finalized feature at its level
-//	42  it has no directories, one of them twice, or one of another broker
 //	101 a live broker has the id
 //	104 it belongs to another cluster
-//	119 it is migrating from ZooKeeper
+//	119 it has no directories, one of them twice, or one of another broker; or it is migrating from ZooKeeper
 func (m *Machine) registerBroker(at At, r *kmsg.BrokerRegistrationRequest) outcome {
 	resp := reply[*kmsg.BrokerRegistrationResponse](r)
 	resp.BrokerEpoch = -1
@@ -95,15 +94,15 @@ func (m *Machine) checkDirectories(r *kmsg.BrokerRegistrationRequest) error {
 		return nil
 	}
 	if len(r.LogDirs) == 0 {
-		return fail(kerr.InvalidRequest, "No directories specified in request")
+		return fail(kerr.InvalidRegistration, "No directories specified in request")
 	}
 	for i, dir := range r.LogDirs {
 		if slices.Contains(r.LogDirs[:i], dir) {
-			return fail(kerr.InvalidRequest, "Duplicate directory ID in request")
+			return fail(kerr.InvalidRegistration, "Duplicate directory ID in request")
 		}
 		for b := range m.current.Brokers() {
 			if b.ID != model.BrokerID(r.BrokerID) && slices.Contains(b.LogDirs, model.DirectoryID(dir)) {
-				return fail(kerr.InvalidRequest, fmt.Sprintf("Broker %d is already registered with directory %s", b.ID, model.UUID(dir)))
+				return fail(kerr.InvalidRegistration, fmt.Sprintf("Broker %d is already registered with directory %s", b.ID, model.UUID(dir)))
 			}
 		}
 	}

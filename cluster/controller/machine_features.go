@@ -23,17 +23,8 @@ const (
 	unsafeDowngrade int8 = 3
 )
 
-// needs is the least metadata.version for a feature at a level above 0.
-var needs = map[string]record.MetadataVersion{
-	// 4.0-IV0: groups of the new protocol (KIP-848), transactions version 2 (KIP-890).
-	image.GroupVersionFeature:       22,
-	image.TransactionVersionFeature: 22,
-	// 4.0-IV1: the records' fields.
-	image.ELRVersionFeature: record.EligibleLeaders,
-	// 4.1-IV0: share groups (KIP-932); 4.2-IV0: streams groups (KIP-1071).
-	image.ShareVersionFeature:   26,
-	image.StreamsVersionFeature: 28,
-}
+// needs is the least metadata.version for a feature at a level above 0. The others have no records in the metadata log.
+var needs = map[string]record.MetadataVersion{image.ELRVersionFeature: record.EligibleLeaders}
 
 // updateFeatures finalizes levels, all of them or none.
 // Of a feature named twice the last counts.
@@ -41,7 +32,7 @@ var needs = map[string]record.MetadataVersion{
 // Versions 0 to 2: 0 has a flag for downgrades, 1 the kinds of them and validation (KIP-778), 2 no result a feature.
 //
 // Error: 95, with the reason, when a level is negative, unknown to this node or to a registered broker, lower than the
-// finalized one without leave, or in need of a higher metadata.version.
+// finalized one without leave or with what it wrote in the log, or in need of a higher metadata.version.
 func (m *Machine) updateFeatures(r *kmsg.UpdateFeaturesRequest) outcome {
 	resp := reply[*kmsg.UpdateFeaturesResponse](r)
 	var records []record.Record
@@ -64,9 +55,31 @@ func (m *Machine) updateFeatures(r *kmsg.UpdateFeaturesRequest) outcome {
 		}
 	}
 	if r.ValidateOnly {
-		records = nil
+		return outcome{response: resp}
+	}
+	if slices.ContainsFunc(r.FeatureUpdates, func(u kmsg.UpdateFeaturesRequestFeatureUpdate) bool {
+		return u.Feature == image.ELRVersionFeature && u.MaxVersionLevel > 0
+	}) {
+		records = append(m.oneMinISR(), records...)
 	}
 	return outcome{records, resp}
+}
+
+// oneMinISR makes min.insync.replicas one number for the whole cluster before eligible leaders are chosen by it (KIP-966): a
+// leader with another one than the controller's would acknowledge what those who are eligible do not have.
+func (m *Machine) oneMinISR() []record.Record {
+	var records []record.Record
+	all := image.ConfigResource{Type: image.BrokerResource}
+	value, known := m.options.Initial[minISRKey]
+	if _, set := m.current.Config(all).Get(minISRKey); known && !set {
+		records = append(records, &record.Config{ResourceType: int8(all.Type), Name: minISRKey, Value: &value})
+	}
+	for r, c := range m.current.Configs() {
+		if _, set := c.Get(minISRKey); set && r.Type == image.BrokerResource && r.Name != "" {
+			records = append(records, &record.Config{ResourceType: int8(r.Type), ResourceName: r.Name, Name: minISRKey})
+		}
+	}
+	return append(records, m.consequences(records)...)
 }
 
 // upgradeType reads version 0's flag as the safe kind of downgrade.
@@ -109,14 +122,14 @@ func (m *Machine) featureChange(u kmsg.UpdateFeaturesRequestFeatureUpdate, kind 
 		return metadataVersionChange(now, level, kind)
 	}
 	if need := needs[name]; level > 0 && m.metadataVersionAfter(all) < need {
-		return nil, invalid(fmt.Sprintf("%s=%d needs metadata.version %s", name, level, need))
+		return nil, invalid(fmt.Sprintf("%s could not be set to %d because it depends on metadata.version level %d", name, level, need))
 	}
 	return &record.FeatureLevel{Name: name, Level: level}, nil
 }
 
-// metadataVersionChange goes up only: records of the newer version may be in the log.
+// metadataVersionChange goes down only to a level that writes the same: records of the newer version may be in the log.
 func metadataVersionChange(now, level int16, kind int8) (record.Record, error) {
-	if level > now {
+	if level > now || record.MetadataVersion(now).WritesAs(record.MetadataVersion(level)) {
 		return &record.FeatureLevel{Name: image.MetadataVersionFeature, Level: level}, nil
 	}
 	why := "Refusing to perform the requested downgrade because it might delete metadata information."
@@ -175,10 +188,11 @@ func within(ranges []record.FeatureRange, name string, level int16) string {
 
 // metadataVersionAfter is the level once the whole request is done.
 func (m *Machine) metadataVersionAfter(all []kmsg.UpdateFeaturesRequestFeatureUpdate) record.MetadataVersion {
+	after := m.current.MetadataVersion()
 	for _, u := range all {
 		if u.Feature == image.MetadataVersionFeature {
-			return record.MetadataVersion(u.MaxVersionLevel)
+			after = record.MetadataVersion(u.MaxVersionLevel)
 		}
 	}
-	return m.current.MetadataVersion()
+	return after
 }

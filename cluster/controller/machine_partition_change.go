@@ -31,9 +31,9 @@ const (
 //
 // Invariants of the record it gives:
 //  1. the leader is a live member of the ISR after the change, or there is none;
-//  2. without ELR the ISR is never emptied; with it, who leaves an ISR that is under min.insync.replicas becomes
-//     an eligible leader, unless it stopped uncleanly. After an unclean election nobody is eligible: who was has what the
-//     new leader lacks, and will lack what it acknowledges;
+//  2. without ELR the ISR is never emptied, and beside a member of it nobody is eligible; with it, who leaves an ISR that is
+//     under min.insync.replicas becomes an eligible leader, unless it stopped uncleanly. After an unclean election nobody is
+//     eligible: who was has what the new leader lacks, and will lack what it acknowledges;
 //  3. the leader epoch rises when the leader changes and when a replica leaves the list; before metadata version 3.6 when one
 //     leaves the ISR, too, which brokers of that time wait for.
 type change struct {
@@ -120,6 +120,9 @@ func (c *change) record() *record.PartitionChange {
 			c.isr, elr = []model.BrokerID{leader}, without(elr, leader)
 		}
 	}
+	if !c.elr && len(c.isr) > 0 {
+		elr = nil
+	}
 	if r.Leader == record.NoLeaderChange && lacks(c.replicas, c.now.Replicas) {
 		r.Leader = c.now.Leader
 	}
@@ -133,7 +136,7 @@ func (c *change) record() *record.PartitionChange {
 		r.Leader = c.now.Leader
 	}
 	c.setLists(r)
-	c.setELR(r, elr, unclean)
+	c.setELR(r, elr)
 	if unchanged(r) {
 		return nil
 	}
@@ -158,9 +161,10 @@ func (c *change) finishReassignment() {
 }
 
 // eligible gives the ELR after the change: with enough members in the ISR nobody else is needed. With fewer, nothing is
-// acknowledged to acks=all any more, so who leaves now has all that was (KIP-966).
+// acknowledged to acks=all any more, so who leaves now has all that was (KIP-966). Where ELR was switched off while nobody
+// led, who was eligible still is: else only an unclean election could end that.
 func (c *change) eligible() []model.BrokerID {
-	if !c.elr || len(c.isr) >= min(c.minISR, len(c.replicas)) {
+	if len(c.isr) >= min(c.minISR, len(c.replicas)) || !c.elr && len(c.now.ISR) > 0 {
 		return nil
 	}
 	var elr []model.BrokerID
@@ -176,7 +180,7 @@ func (c *change) eligible() []model.BrokerID {
 // elect finds a leader for the target state. "Unclean" is one that may lack what was acknowledged.
 func (c *change) elect(elr []model.BrokerID) (leader model.BrokerID, unclean bool) {
 	valid := func(id model.BrokerID) bool {
-		trusted := slices.Contains(c.isr, id) || c.elr && len(c.isr) == 0 && slices.Contains(elr, id)
+		trusted := slices.Contains(c.isr, id) || len(c.isr) == 0 && slices.Contains(elr, id)
 		return trusted && c.live(id)
 	}
 	if c.election == electPreferred && valid(c.replicas[0]) {
@@ -223,11 +227,9 @@ func (c *change) setLists(r *record.PartitionChange) {
 	}
 }
 
-// setELR sets the eligible leaders, and remembers the last leader of an ISR that became empty (KIP-966).
-func (c *change) setELR(r *record.PartitionChange, elr []model.BrokerID, unclean bool) {
-	if !c.elr {
-		return
-	}
+// setELR sets the eligible leaders, and remembers the last leader of an ISR that became empty until there is another one
+// (KIP-966).
+func (c *change) setELR(r *record.PartitionChange, elr []model.BrokerID) {
 	if !slices.Equal(elr, c.now.ELR) {
 		r.EligibleLeaderReplicas = present(elr)
 	}
@@ -235,7 +237,7 @@ func (c *change) setELR(r *record.PartitionChange, elr []model.BrokerID, unclean
 	switch {
 	case r.ISR != nil && len(r.ISR) == 0 && c.now.Leader != model.NoBroker && !slices.Equal(c.now.LastKnownELR, last):
 		r.LastKnownELR = last
-	case (unclean || len(c.isr) >= min(c.minISR, len(c.replicas))) && len(c.now.LastKnownELR) > 0:
+	case (r.Leader >= 0 || len(c.isr) >= min(c.minISR, len(c.replicas))) && len(c.now.LastKnownELR) > 0:
 		r.LastKnownELR = []model.BrokerID{}
 	}
 }

@@ -48,7 +48,8 @@ func step(t *rapid.T, s *stage, books map[string]*ledger) model.BrokerID {
 	if !known {
 		t.Fatalf("broker %d is gone", id)
 	}
-	switch rapid.IntRange(0, 9).Draw(t, "what") {
+	eligible := s.machine.current.Feature(image.ELRVersionFeature)
+	switch rapid.IntRange(0, 11).Draw(t, "what") {
 	case 0, 1:
 		s.do(fmt.Sprintf("fence %d", id))
 	case 2, 3, 4:
@@ -56,8 +57,9 @@ func step(t *rapid.T, s *stage, books map[string]*ledger) model.BrokerID {
 	case 5:
 		s.do(fmt.Sprintf(`BrokerHeartbeat 1 {"BrokerID":%d,"BrokerEpoch":%d,"CurrentMetadataOffset":%d,"WantShutdown":true}`, id, b.Epoch, s.at.Next))
 	case 6:
-		clean := rapid.Bool().Draw(t, "clean")
-		if !b.Fenced && id != 1 {
+		// Without eligible leaders the last of an ISR leads again, whatever it has lost.
+		clean := rapid.Bool().Draw(t, "clean") || eligible == 0
+		if !b.Fenced && (id != 1 || clean) {
 			return model.NoBroker
 		}
 		previous := int64(-1)
@@ -74,6 +76,11 @@ func step(t *rapid.T, s *stage, books map[string]*ledger) model.BrokerID {
 		proposeISR(t, s, books)
 	case 9:
 		move(t, s)
+	case 10:
+		s.do(fmt.Sprintf(`UpdateFeatures 2 {"FeatureUpdates":[{"Feature":"eligible.leader.replicas.version","MaxVersionLevel":%d,"UpgradeType":%d}]}`, 1-eligible, 1+eligible))
+	case 11:
+		s.do(fmt.Sprintf(`IncrementalAlterConfigs 1 {"Resources":[{"ResourceType":"TOPIC","ResourceName":"a","Configs":[{"Name":"min.insync.replicas","Op":"SET","Value":"%d"}]}]}`,
+			rapid.IntRange(1, 3).Draw(t, "min.insync.replicas")))
 	}
 	return model.NoBroker
 }

@@ -1,6 +1,9 @@
 package record
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // MetadataVersion is the level of the feature metadata.version (KIP-778): it decides which records and which fields of
 // them may be written, so that every member of a cluster can read what any of them writes.
@@ -51,6 +54,16 @@ func (v MetadataVersion) String() string {
 // Supported tells whether this software can run at level v.
 func (v MetadataVersion) Supported() bool {
 	return v >= MinMetadataVersion && v <= LatestMetadataVersion
+}
+
+// writers are the levels from which something new is written to the log.
+var writers = []MetadataVersion{
+	MigrationFlags, Scram, Transactions, DelegationTokens, ControllerRegistrations, Directories, EligibleLeaders, CordonedDirectories,
+}
+
+// WritesAs tells that level v writes nothing that an older one does not.
+func (v MetadataVersion) WritesAs(older MetadataVersion) bool {
+	return !slices.ContainsFunc(writers, func(w MetadataVersion) bool { return older < w && w <= v })
 }
 
 // versionSteps lists, for the kinds with several versions, the level from which each version above 0 is written.

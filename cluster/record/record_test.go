@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,6 +108,21 @@ func TestVersionsFollowTheMetadataVersion(t *testing.T) {
 	for level, name := range map[MetadataVersion]string{7: "3.3-IV3", 13: "3.6-IV1", 17: "3.7-IV2", 21: "3.9-IV0", 25: "4.0-IV3", 30: "4.3-IV0", 31: "31", 6: "6"} {
 		if level.String() != name {
 			t.Errorf("level %d is called %s, want %s", level, level, name)
+		}
+	}
+}
+
+// Kafka 4.3's levels with a change of the metadata are those that it does not go back over (3.9 to 3.7-IV2 and no further: asked).
+func TestALevelWritesAsAnOlderOneUnlessSomethingNewCameBetween(t *testing.T) {
+	last := MinMetadataVersion
+	for v := MinMetadataVersion; v <= LatestMetadataVersion; v++ {
+		if slices.Contains([]MetadataVersion{7, 8, 11, 13, 14, 15, 17, 23, 30}, v) {
+			last = v
+		}
+		for older := MinMetadataVersion; older < v; older++ {
+			if got := v.WritesAs(older); got != (older >= last) {
+				t.Errorf("level %s writes as %s: %v", v, older, got)
+			}
 		}
 	}
 }
