@@ -158,14 +158,15 @@ func paced(t *testing.T, write func(line string) error) (stop func() int) {
 		for n := 0; ctx.Err() == nil; n++ {
 			<-pace.C
 			if err := write(fmt.Sprintf("line-%d", n)); err != nil {
-				t.Error(err)
+				t.Errorf("line %d is not written: %v", n, err)
 			}
 			written.Add(1)
 		}
 	})
+	end := func() { cancel(); <-done }
+	t.Cleanup(end) // of a test that fails before, too
 	return func() int {
-		cancel()
-		<-done
+		end()
 		return int(written.Load())
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"troupe/tests/kafka"
+	"troupe/tests/node"
 )
 
 func milliseconds(ms int64) time.Time { return time.UnixMilli(ms) }
@@ -54,10 +55,13 @@ func TestConsoleLinesComeBackWithEachCompression(t *testing.T) {
 func TestFormattersOfCoordinatorsPrintWhatKafkasDo(t *testing.T) {
 	address := broker(t, "offsets.topic.num.partitions=3", "group.initial.rebalance.delay.ms=0")
 	makeGroups(t, address)
-	ends, err := kadm.NewClient(client(t, address)).ListEndOffsets(t.Context(), "__consumer_offsets")
-	if err != nil || ends.Error() != nil {
-		t.Fatal(err, ends.Error())
-	}
+	admin := kadm.NewClient(client(t, address))
+	var ends kadm.ListedOffsets
+	node.Eventually(t, "all partitions of the groups have leaders", func() (all bool) {
+		found, err := admin.ListEndOffsets(t.Context(), "__consumer_offsets")
+		ends, all = found, err == nil && found.Error() == nil && len(found["__consumer_offsets"]) == 3
+		return all
+	})
 	for _, class := range []string{"OffsetsMessageFormatter", "GroupMetadataMessageFormatter", "TransactionLogMessageFormatter"} {
 		t.Run(class, func(t *testing.T) {
 			shown := ""

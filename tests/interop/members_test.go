@@ -269,20 +269,34 @@ func (p *javaProcess) listen(t *testing.T, out io.Reader) {
 		case strings.HasPrefix(line, "-"):
 			p.mu.Lock()
 			close(p.gone[line[1:]])
+			delete(p.gone, line[1:])
 			p.mu.Unlock()
 		default:
 			member, value, _ := strings.Cut(line, " ")
 			p.read.add(member, value)
 		}
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for member, gone := range p.gone {
+		t.Errorf("the process of %s has ended before it", member)
+		close(gone)
+	}
+	p.gone = nil
 }
 
 func (p *javaProcess) start(t *testing.T, member string, settings ...string) func() {
 	t.Helper()
 	gone := make(chan struct{})
 	p.mu.Lock()
-	p.gone[member] = gone
+	ended := p.gone == nil
+	if !ended {
+		p.gone[member] = gone
+	}
 	p.mu.Unlock()
+	if ended {
+		t.Fatal("the process of the Java members has ended")
+	}
 	p.command(t, "+"+strings.Join(append([]string{member}, settings...), " "))
 	return func() {
 		p.command(t, "-"+member)

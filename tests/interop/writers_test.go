@@ -42,11 +42,11 @@ func throughStdin(t *testing.T, line ...string) func() int {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { cmd.Process.Kill() })
 	stop := paced(t, func(line string) error {
 		_, err := io.WriteString(in, line+"\n")
 		return err
 	})
+	t.Cleanup(func() { cmd.Process.Kill() }) // before the writer is ended, which may wait for it
 	return func() int {
 		n := stop()
 		if err := in.Close(); err != nil {
