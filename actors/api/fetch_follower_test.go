@@ -16,9 +16,9 @@ import (
 )
 
 // replicated makes a topic of one partition that brokers 1, 2 and 3 have and broker 1 leads at epoch 3, with one record in it.
-func (w *world) replicated(name string) model.TopicID {
+func (w *world) replicated(name string, settings ...string) model.TopicID {
 	w.t.Helper()
-	id := w.topic(name, 1)
+	id := w.topic(name, 1, settings...)
 	three := []model.BrokerID{1, 2, 3}
 	h := w.node.Replicas.Get(model.TopicPartition{Topic: name})
 	w.shard.Send(&replica.Order{Handle: h, Message: &replica.BecomeLeader{LeaderEpoch: 3, PartitionEpoch: 1, ISR: three, Replicas: three}})
