@@ -52,7 +52,8 @@ var metadataPartition = model.TopicPartition{Topic: "__cluster_metadata"}
 // identity is what meta.properties of all directories agree on.
 type identity struct {
 	clusterID string
-	created   bool // by this start
+	source    string // the directory that says so; empty for none
+	created   bool   // by this start
 	past      founding.Past
 	begun     []partitionlog.Move // of logs between the directories, by a process before this one
 }
@@ -119,10 +120,19 @@ func (id *identity) seek(search func() (founding.Found, error), metadata *direct
 		return err
 	}
 	if id.clusterID != "" && id.clusterID != found.ClusterID {
-		return fmt.Errorf("the nodes at controller.quorum.bootstrap.servers are of the cluster %s, but this node's log directories of the cluster %s", found.ClusterID, id.clusterID)
+		return fmt.Errorf("the nodes at controller.quorum.bootstrap.servers are of cluster %s, but this node is of cluster %s%s: to join the other one it needs empty log directories",
+			found.ClusterID, id.clusterID, id.by())
 	}
 	id.clusterID, id.created, metadata.id = found.ClusterID, true, found.Directory
 	return nil
+}
+
+// by names the file that the cluster is known by.
+func (id *identity) by() string {
+	if id.source == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s)", filepath.Join(id.source, metaProperties))
 }
 
 // draw makes the id of a cluster that is this node's alone.
@@ -209,11 +219,13 @@ func agree(paths []string, found []checkpoint.MetaProperties, known []bool, node
 		case !known[i]:
 			continue
 		case m.NodeID != node:
-			return id, fmt.Errorf("log directory %s belongs to node %d (%s), but node.id is %d", paths[i], m.NodeID, metaProperties, node)
+			return id, fmt.Errorf("log directory %s belongs to node %d (%s), but node.id is %d: start it with that number, or node %d with a directory of its own (log.dirs)",
+				paths[i], m.NodeID, metaProperties, node, node)
 		case id.clusterID != "" && m.ClusterID != id.clusterID:
-			return id, fmt.Errorf("log directory %s belongs to cluster %s (%s), but this node is of cluster %s", paths[i], m.ClusterID, metaProperties, id.clusterID)
+			return id, fmt.Errorf("log directory %s belongs to cluster %s (%s), but this node is of cluster %s%s: leave out of log.dirs what is not this node's",
+				paths[i], m.ClusterID, metaProperties, id.clusterID, id.by())
 		}
-		id.clusterID = m.ClusterID
+		id.clusterID, id.source = m.ClusterID, paths[i]
 	}
 	return id, nil
 }

@@ -17,7 +17,6 @@ import (
 	"troupe/cluster/record"
 	"troupe/codec/kerr"
 	"troupe/configs"
-	"troupe/internal/model"
 )
 
 // enlistment tells the cluster where this node's controller is reached (KIP-919), once an incarnation. It is described to
@@ -60,15 +59,14 @@ func (e *enlistment) known() bool {
 // early tells that the quorum has not written its first records yet.
 func (e *enlistment) early() bool { return e.source.Image().Feature(image.MetadataVersionFeature) == 0 }
 
-// other is the process that is registered as the controller of this number, for a line of the log.
-func (e *enlistment) other() []any {
+// other is where the process listens that is registered as the controller of this number.
+func (e *enlistment) other() string {
 	for c := range e.source.Image().Controllers() {
 		if int32(c.ControllerID) == e.request.ControllerID && len(c.Endpoints) > 0 {
-			at := configs.Endpoint{Host: c.Endpoints[0].Host, Port: c.Endpoints[0].Port}
-			return []any{"node", c.ControllerID, "incarnation", model.UUID(e.request.IncarnationID).String(), "registered", model.UUID(c.IncarnationID).String(), "at", at.String()}
+			return configs.Endpoint{Host: c.Endpoints[0].Host, Port: c.Endpoints[0].Port}.String()
 		}
 	}
-	return nil
+	return "unknown"
 }
 
 // enlist asks for it, unless that is needless. It is called now and then, since the metadata that it goes by may be behind at
@@ -86,8 +84,15 @@ func (e *enlistment) enlist(ctx *kit.Context, with kit.Ref) {
 
 // answered has the next call try again where it was refused; an election takes its time.
 func (e *enlistment) answered(code kerr.Code) {
-	if e.begun = code == kerr.None; !e.begun && code != kerr.NotController && code != e.refused {
-		e.log.Warn("the controller of this node is not registered, trying again", append([]any{"code", code.Name()}, e.other()...)...)
+	e.begun = code == kerr.None
+	switch {
+	case e.begun || code == kerr.NotController || code == e.refused:
+	case code == kerr.DuplicateBrokerRegistration && len(e.request.Listeners) > 0:
+		l := e.request.Listeners[0]
+		e.log.Warn("the controller of this node is not registered, trying again: another process with this node.id is in the cluster",
+			"node", e.request.ControllerID, "here", configs.Endpoint{Host: l.Host, Port: l.Port}.String(), "other", e.other(), "code", code.Name())
+	default:
+		e.log.Warn("the controller of this node is not registered, trying again", "code", code.Name(), "err", code.Error())
 	}
 	e.refused = code
 }

@@ -51,10 +51,12 @@ type lifecycle struct {
 	log        *slog.Logger
 	fatal      func(error)
 	note       func(model.BrokerEpoch) // told of each epoch that this broker gets
+	lacks      func() string           // why no controller is reached, empty where one is
 	serving    func()                  // called once, when the controller has unfenced this broker and its metadata says so
 
 	registered   bool
 	refused      kerr.Code // of the last registration: what repeats itself is told once
+	told         bool      // of another process with this node.id
 	stopping     *leave
 	leavingSince time.Time
 	yielded      time.Time  // when it last asked to be fenced: an answer from before says nothing of now
@@ -127,7 +129,7 @@ func (l *lifecycle) Receive(ctx *kit.Context, m kit.Message) {
 		}
 	case *registrationOverdue:
 		if !l.state.served {
-			l.fatal(fmt.Errorf("no controller accepted this broker within %s (initial.broker.registration.timeout.ms)", l.within))
+			l.fatal(fmt.Errorf("no controller accepted this broker within %s (initial.broker.registration.timeout.ms)%s", l.within, l.refusal()))
 		}
 	case *registration:
 		l.onRegistration(ctx, m.resp)
@@ -186,10 +188,7 @@ func (l *lifecycle) register(ctx *kit.Context) {
 // onRegistration takes the broker epoch; NOT_CONTROLLER is no reason to complain, since elections take their time.
 func (l *lifecycle) onRegistration(ctx *kit.Context, resp *kmsg.BrokerRegistrationResponse) {
 	if code := kerr.Code(resp.ErrorCode); code != kerr.None {
-		if code != kerr.NotController && code != l.refused {
-			l.log.Warn("registration refused, trying again", "code", code.Name(), "err", code.Error())
-		}
-		l.refused = code
+		l.refuse(code)
 		l.after(ctx, retryAfter)
 		return
 	}

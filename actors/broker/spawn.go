@@ -50,7 +50,7 @@ func (b *Broker) spawn(o Options, serving func()) {
 	b.source = metadata.NewSource(b.identity.clusterID, loaded.Layers, cfg)
 	b.quotas = b.newQuotas()
 	b.spawnPeers(o)
-	b.lifecycle, b.stats, b.opening = &lifecycleState{id: cfg.NodeID}, &api.Stats{}, newOpening()
+	b.lifecycle, b.stats, b.opening, b.quorum = &lifecycleState{id: cfg.NodeID}, &api.Stats{}, newOpening(), controller.NewBoard()
 	if cfg.Roles.Broker {
 		b.spawnReplication()
 		// Lanes and replicas, which tell it what the controller is to hear, have nothing to do before the controller's first image.
@@ -209,7 +209,6 @@ func (b *Broker) dirOf(path string) *disk.Dir {
 
 // spawnController makes the quorum's actor and gives it the rules for configurations, which cluster/ does not know.
 func (b *Broker) spawnController(loaded *configs.Loaded) {
-	b.quorum = controller.NewBoard()
 	deps := controller.Deps{
 		Config: b.cfg, ClusterID: b.identity.clusterID, Incarnation: b.incarnation, Clock: b.clock, Random: crand.Reader, Peers: b.peers, Links: b.refs.peers,
 		First: b.identity.past.First, Joined: b.identity.past.Joined, Seeds: b.identity.past.Seeds,
@@ -232,7 +231,7 @@ func (b *Broker) spawnLifecycle(serving func()) {
 		return &lifecycle{
 			state: b.lifecycle, request: registration, enlistment: b.enlistment(), source: b.source,
 			placement: &placement{dirs: b.dirs, replicas: b.replicas},
-			every:     b.cfg.Membership.Heartbeat, within: b.cfg.Membership.RegistrationTimeout, log: b.log, note: b.noteEpoch, serving: serving, fatal: b.fail,
+			every:     b.cfg.Membership.Heartbeat, within: b.cfg.Membership.RegistrationTimeout, log: b.log, note: b.noteEpoch, lacks: b.quorum.Lacks, serving: serving, fatal: b.fail,
 		}
 	}})
 }

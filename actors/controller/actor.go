@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"troupe/actors/disk"
+	"troupe/actors/journal"
 	"troupe/actors/kit"
 	"troupe/actors/metadata"
 	"troupe/actors/peer"
@@ -23,6 +24,7 @@ import (
 // Peers carries calls to the other nodes, as a *peer.Directory does.
 type Peers interface {
 	SendCaused(cause trace.Context, id model.BrokerID, c *peer.Call)
+	Missed(id model.BrokerID, l peer.Link) *peer.Missed
 }
 
 // Deps is what the controller works with.
@@ -70,6 +72,7 @@ type Actor struct {
 	// retired tells that the leader has said that this node has no vote, which its own log does not say yet.
 	retired bool
 	desk    desk
+	vigil   journal.Reminder // over a quorum without a leader
 	*term
 }
 
@@ -219,6 +222,7 @@ func (a *Actor) tick(ctx *kit.Context) {
 	a.considerJoining(ctx)
 	a.considerMoving(ctx)
 	a.considerCheckpoint(ctx)
+	a.watchQuorum(ctx)
 }
 
 // fenceSilent fences brokers whose sessions are over. One that is about to be is looked at again when it is, not with the next

@@ -37,6 +37,7 @@ type Status struct {
 // Board is where the actor shows its status, through all of its incarnations.
 type Board struct {
 	latest atomic.Pointer[Status]
+	lacks  atomic.Pointer[string]
 	// The actor's alone.
 	elections int64
 	former    controller.Counts // of the machines of terms that are over
@@ -55,6 +56,14 @@ func (b *Board) Status() Status { return *b.latest.Load() }
 // clear is for the time between two terms.
 func (b *Board) clear() {
 	b.latest.Store(&Status{Leader: model.NoBroker, LeaderEpoch: model.NoLeaderEpoch, Voted: quorum.NoVoter, Elections: b.elections, Decided: b.former})
+}
+
+// Lacks says why no leader of the quorum is reached; empty while one is, and at first. It is for any goroutine.
+func (b *Board) Lacks() string {
+	if text := b.lacks.Load(); text != nil {
+		return *text
+	}
+	return ""
 }
 
 // show publishes how things stand, where that differs.

@@ -25,7 +25,9 @@ type observer struct {
 	pending []quorum.Entry
 	leader  model.BrokerID // NoBroker while it is asked for
 	epoch   model.LeaderEpoch
-	turn    int // whom to ask next for the leader
+	// namesake is where another process leads that has this one's node.id; nil for none.
+	namesake *peer.Address
+	turn     int // whom to ask next for the leader
 	// bare tells that the log has neither records nor the checkpoint that one begins with, which names the first voters.
 	bare bool
 	// asking tells that a request for a vote is under way.
@@ -129,7 +131,7 @@ func (a *Actor) onFetched(ctx *kit.Context, m *fetched) {
 		a.lookFor(ctx, m, p)
 		return
 	}
-	a.observer.leader = m.from
+	a.observer.leader, a.observer.namesake = m.from, nil
 	a.desk.news = true // what waits for a leader may go to this one
 	switch {
 	case p.SnapshotID.EndOffset >= 0:
@@ -166,7 +168,20 @@ func (a *Actor) lookFor(ctx *kit.Context, m *fetched, p *kmsg.FetchResponseTopic
 		o.leader = model.BrokerID(p.CurrentLeader.LeaderID)
 		a.learn(ctx, m.resp.(*kmsg.FetchResponse))
 	}
+	if o.leader == a.deps.Config.NodeID { // this node does not vote
+		o.leader, o.namesake = model.NoBroker, leaderAt(m.resp.(*kmsg.FetchResponse), int32(o.leader))
+	}
 	ctx.After(observeRest, &fetchDue{a.term})
+}
+
+// leaderAt is where an answer says that a node is reached.
+func leaderAt(resp *kmsg.FetchResponse, id int32) *peer.Address {
+	for _, b := range resp.Brokers {
+		if b.NodeID == id {
+			return &peer.Address{Host: b.Host, Port: uint16(b.Port)}
+		}
+	}
+	return &peer.Address{}
 }
 
 // learn takes down where the leader is reached: a node that came to the cluster by one of its controllers knows no other

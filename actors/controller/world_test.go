@@ -62,6 +62,8 @@ type node struct {
 	known  []peer.Node
 	told   map[string][]peer.Node // by who told it
 	probed []model.BrokerID
+	missed map[model.BrokerID]*peer.Missed
+	log    *slog.Logger // of its controller; nil for none
 	// observes tells that the node is no controller; joined that its directory is newer than the cluster.
 	observes, joined bool
 	// strange tells that the node reaches only those whose addresses it was told.
@@ -200,6 +202,9 @@ func (n *node) start() {
 		Config: cfg, ClusterID: "cluster", Incarnation: n.incarnation(), Clock: n.w.clock, First: n.w.first, Joined: n.joined, Seeds: n.w.seeds, Random: rand.NewChaCha8([32]byte{byte(n.w.seed), byte(n.id)}), Peers: n, Links: other,
 		Dir: n.dir, Log: silent, Source: n.source, Metadata: applier, Rules: anything{}, Fatal: n.w.fatal,
 	}
+	if n.log != nil {
+		deps.Log = n.log
+	}
 	if n.joined { // it was not there when they were chosen
 		deps.First = nil
 	}
@@ -246,7 +251,7 @@ func (n *node) SendCaused(_ trace.Context, id model.BrokerID, c *peer.Call) {
 	}
 	n.w.clock.AfterFunc(latency, func() {
 		to := n.w.node(id)
-		if to == nil || to.order == nil || n.strange && !n.knows(id) || n.w.cut[[2]model.BrokerID{n.id, id}] {
+		if to == nil || to.order == nil || id == n.id || n.strange && !n.knows(id) || n.w.cut[[2]model.BrokerID{n.id, id}] {
 			reply(nil, peer.ErrDown)
 			return
 		}
@@ -262,6 +267,9 @@ func (n *node) SendCaused(_ trace.Context, id model.BrokerID, c *peer.Call) {
 		to.serve(request, func(resp kmsg.Response) { reply(resp, nil) })
 	})
 }
+
+// Missed is part of Peers.
+func (n *node) Missed(id model.BrokerID, _ peer.Link) *peer.Missed { return n.missed[id] }
 
 // knows tells whether somebody has told where a controller is.
 func (n *node) knows(id model.BrokerID) bool {

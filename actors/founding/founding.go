@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"troupe/actors/journal"
 	"troupe/cluster/founding"
 	"troupe/codec/batch"
 	"troupe/codec/private"
@@ -47,10 +48,6 @@ const lookEvery = 20 * time.Millisecond
 // scoutEvery parts two questions to those who may know of a cluster. A cluster that is found by the configuration is found
 // before the first.
 const scoutEvery = time.Second
-
-// tellAfter is how long nothing is said of a search that goes on, and the least time between two lines of it; tellAgain is when
-// the same is said once more.
-const tellAfter, tellAgain = 5 * time.Second, 30 * time.Second
 
 // Needed tells whether a node whose directories are new has to look for others.
 func Needed(c *configs.Broker) bool {
@@ -193,7 +190,7 @@ func (s *search) showing() (private.Identity, *private.Founding) {
 
 // look goes round until there is an outcome.
 func (s *search) look(ctx context.Context) (Found, error) {
-	began, told, last := time.Now(), "", time.Time{}
+	var waiting journal.Reminder
 	for {
 		first, beyond := s.visit(ctx, s.first), s.visit(ctx, s.elsewhere())
 		before := s.machine.State().Accepted
@@ -212,10 +209,9 @@ func (s *search) look(ctx context.Context) (Found, error) {
 			}
 			return Found{out, s.machine.State().Voter.DirectoryID}, nil
 		}
-		since := time.Since(last)
-		if text := s.reason(first, err); time.Since(began) > tellAfter && (text != told && since > tellAfter || since > tellAgain) {
-			told, last = text, time.Now()
-			s.options.Log.Warn("this node belongs to no cluster yet", "reason", text, "for", last.Sub(began).Round(time.Second).String())
+		text := s.reason(first, err)
+		if lasted, due := waiting.Due(time.Now(), text); due {
+			s.options.Log.Warn("this node belongs to no cluster yet", "reason", text, "for", lasted.Round(time.Second).String())
 		}
 		select {
 		case <-ctx.Done():

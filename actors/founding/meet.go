@@ -2,11 +2,9 @@ package founding
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"time"
 
 	"troupe/cluster/founding"
@@ -15,6 +13,7 @@ import (
 	"troupe/codec/private"
 	"troupe/configs"
 	"troupe/internal/model"
+	"troupe/internal/socket"
 )
 
 // Two nodes meet by a handshake (private.HelloRequest), to which one that belongs to no cluster answers with what it has
@@ -47,7 +46,7 @@ func (s *search) greet(ctx context.Context, at configs.Endpoint) (*private.Hello
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", at.String())
 	if err != nil {
-		return nil, plain(err)
+		return nil, socket.Cause(err)
 	}
 	defer conn.Close()
 	if deadline, ok := ctx.Deadline(); ok {
@@ -60,14 +59,11 @@ func (s *search) greet(ctx context.Context, at configs.Endpoint) (*private.Hello
 	b := req.AppendTo(frame.AppendRequestHeader(frame.Begin(nil), frame.RequestHeader{Key: req.Key()}))
 	frame.End(b, 0, 0)
 	if _, err := conn.Write(b); err != nil {
-		return nil, plain(err)
+		return nil, socket.Cause(err)
 	}
 	answer, err := readFrame(conn)
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil, errors.New("it hung up: no listener of controllers, or one that is busy")
-	case err != nil:
-		return nil, plain(err)
+	if err != nil {
+		return nil, socket.Cause(err)
 	}
 	_, _, body, err := frame.ParseResponseHeader(answer, req.Key(), 0)
 	if err != nil {
@@ -75,22 +71,6 @@ func (s *search) greet(ctx context.Context, at configs.Endpoint) (*private.Hello
 	}
 	var resp private.HelloResponse
 	return &resp, resp.ReadFrom(body)
-}
-
-// plain is the cause of an error of the network, which stands beside the address.
-func plain(err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
-		err = op.Err
-	}
-	var call *os.SyscallError
-	if errors.As(err, &call) {
-		err = call.Err
-	}
-	if os.IsTimeout(err) {
-		return errors.New("no answer")
-	}
-	return err
 }
 
 func readFrame(r io.Reader) ([]byte, error) {

@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"troupe/codec/kerr"
 	"troupe/codec/private"
 	"troupe/internal/model"
+	"troupe/internal/socket"
 )
 
 // node is the actor of one other node.
@@ -105,11 +107,13 @@ func (n *node) Receive(ctx *kit.Context, m kit.Message) {
 	case *closed:
 		if w := m.ear.wire; w.ear == m.ear {
 			w.conn = nil
+			n.missed(w, socket.Cause(m.err))
 			// That nobody listens at another address says nothing of the node.
 			n.follow(ctx, w, w.machine.closed(ctx.Now(), m.err == ErrRefused && w.at == w.metAt))
 		}
 	case *linkDue:
 		m.wire.timer = nil
+		n.missed(m.wire, errSilent)
 		n.follow(ctx, m.wire, m.wire.machine.due(ctx.Now()))
 	case *sweepDue:
 		if sent := m.wire.overdue(ctx); !sent.IsZero() {
@@ -181,15 +185,27 @@ func (n *node) greeted(ctx *kit.Context, w *wire, b []byte) {
 			n.complaint = text
 			n.deps.Log.Error("node is not the one expected", "node", n.id, "address", w.at.String(), "reason", err)
 		}
+		n.missed(w, err)
 		n.follow(ctx, w, w.machine.estranged())
 		return
 	}
 	n.complaint, w.metAt = "", w.at
+	w.count.missed.Store(nil)
 	s := w.machine.greeted(ctx.Now())
 	w.count.connections.Add(1)
 	w.count.up.Store(true)
 	ctx.Send(ctx.Parent(), &Up{ID: n.id, Link: w.link, Node: *other})
 	n.follow(ctx, w, s)
+}
+
+// errSilent is the end of a patience.
+var errSilent = errors.New("no answer")
+
+// missed takes down how an attempt at meeting the node has ended, for those who wait for it.
+func (n *node) missed(w *wire, err error) {
+	if w.machine.state == dialing || w.machine.state == greeting {
+		w.count.missed.Store(&Missed{w.at, err})
+	}
 }
 
 // introduced reads the answer to the handshake. Both nodes judge, so that each can say what is wrong.

@@ -13,6 +13,21 @@ type counters struct {
 	used, up                     atomic.Bool // used: the link has led somewhere
 	calls, failures, connections atomic.Uint64
 	sent, received               atomic.Uint64 // bytes
+	missed                       atomic.Pointer[Missed]
+}
+
+// Missed is where a node was looked for last, and why it was not met there.
+type Missed struct {
+	At  Address
+	Err error
+}
+
+// Missed tells why a link does not stand; nil for one that does, and for one that was not tried yet.
+func (d *Directory) Missed(id model.BrokerID, l Link) *Missed {
+	if e, ok := d.entries()[id]; ok {
+		return e.counts[l].missed.Load()
+	}
+	return nil
 }
 
 // LinkStats is what a link has done since its node became known.

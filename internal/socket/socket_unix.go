@@ -1,7 +1,7 @@
 //go:build unix
 
 // Package socket reads and writes sockets by system calls that the runtime's scheduler is not told of, on the descriptors that
-// the runtime polls.
+// the runtime polls, and says in few words what is wrong with one.
 package socket
 
 import (
