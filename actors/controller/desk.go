@@ -20,6 +20,8 @@ type desk struct {
 	parked []*Request
 	// ready have their answer, and wait for this broker to apply what it tells of.
 	ready []readyReply
+	// grants wait for a majority to confirm that this node leads, in the order in which they were asked for.
+	grants []grant
 	// news tells that parked requests may have somebody to go to; retrying that they are looked at soon anyway.
 	news, retrying bool
 }
@@ -105,6 +107,10 @@ func (d *desk) applied(upTo model.Offset, now time.Time) {
 // with the others.
 func (d *desk) turn(err error) {
 	fail(d.decided, err)
+	for _, g := range d.grants {
+		g.request.Fail(err)
+	}
+	d.grants = nil
 	for _, r := range d.ready {
 		r.answer()
 	}

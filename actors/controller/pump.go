@@ -50,6 +50,7 @@ func (a *Actor) pump(ctx *kit.Context) {
 		return
 	}
 	a.complement(ctx)
+	a.grant(ctx)
 	a.send(ctx)
 	a.show()
 }
@@ -62,6 +63,7 @@ func (a *Actor) led(ctx *kit.Context, l quorum.Leadership) {
 		a.handedOver(nil)
 		if a.machine.Leading() {
 			a.answer(ctx, a.machine.Resign())
+			a.withdraw(ctx)
 		}
 		if v := a.revision; v != nil {
 			a.revision = nil

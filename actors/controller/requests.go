@@ -109,7 +109,11 @@ func (a *Actor) effects(ctx *kit.Context, e controller.Effects) {
 // answer gives each reply once: a request that was failed meanwhile is not there any more.
 func (a *Actor) answer(ctx *kit.Context, replies []controller.Reply) {
 	for _, r := range replies {
-		if req := take(a.desk.decided, r.Token); req != nil {
+		switch req := take(a.desk.decided, r.Token); {
+		case req == nil:
+		case grants(r.Response):
+			a.confirm(ctx, grant{request: req, response: r.Response})
+		default:
 			a.settle(ctx, req, r.Response)
 		}
 	}

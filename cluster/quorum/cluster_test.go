@@ -26,6 +26,15 @@ type network struct {
 	// agreed is what any node has seen committed at an offset.
 	agreed []string
 	seen   map[quorum.VoterKey]int
+	// latest is the highest epoch in which a node has led, and doubts what leaders of older ones asked after that.
+	latest model.LeaderEpoch
+	doubts []doubt
+}
+
+// doubt is a question whether it leads still, by a node that others have replaced.
+type doubt struct {
+	of       *disk
+	question uint64
 }
 
 type letter struct {
@@ -73,6 +82,14 @@ func (w *network) gather(k quorum.VoterKey) {
 		w.mail = append(w.mail, letter{k, m.To, m.Payload})
 	}
 	d.sent = nil
+	if l := d.machine.Leadership(); l.Self {
+		w.latest = max(w.latest, l.Epoch)
+	}
+	for _, q := range w.doubts {
+		if q.of == d && d.machine.Confirmed() >= q.question {
+			w.fatal("%v is told that it leads, which it did not any more when it asked", k)
+		}
+	}
 	for ; w.seen[k] < len(d.committed); w.seen[k]++ {
 		e := d.committed[w.seen[k]]
 		if int(e.Offset) != w.seen[k] {
@@ -132,6 +149,17 @@ func (w *network) advance() bool {
 		}
 	}
 	return busy
+}
+
+// ask has a node ask whether it leads.
+func (w *network) ask(k quorum.VoterKey) uint64 {
+	d := w.nodes[k]
+	question := d.machine.Confirm()
+	if d.machine.Leadership().Epoch < w.latest {
+		w.doubts = append(w.doubts, doubt{d, question})
+	}
+	w.gather(k)
+	return question
 }
 
 // campaign has a voter ask for votes.
@@ -415,8 +443,36 @@ func TestAVoterThatHearsOfTwoChangesAtOnceGoesByTheFirst(t *testing.T) {
 	}
 }
 
-// Whatever is lost, delayed, repeated or crashed: no two voters see different entries committed at one offset, and an
-// entry that one saw committed is never lost while disks keep what was written.
+func TestALeaderIsConfirmedByAMajorityOrByNobody(t *testing.T) {
+	w := newNetwork(t, t.Fatalf, 3)
+	k := w.elect()
+	confirmed := func() bool {
+		question := w.ask(k)
+		w.quiet()
+		return w.nodes[k].machine.Confirmed() == question
+	}
+	if !confirmed() {
+		t.Error("not by all three")
+	}
+	others := slices.DeleteFunc(slices.Clone(w.keys), func(o quorum.VoterKey) bool { return o == k })
+	if w.away = others[:1]; !confirmed() {
+		t.Error("not by two of three")
+	}
+	if w.away = others; confirmed() {
+		t.Error("by itself")
+	}
+	lone := newNetwork(t, t.Fatalf, 1)
+	k = lone.elect()
+	if question := lone.ask(k); lone.nodes[k].machine.Confirmed() != question {
+		t.Error("a lone voter waits for others")
+	}
+	if question := w.ask(others[0]); w.nodes[others[0]].machine.Confirmed() >= question {
+		t.Error("one that follows")
+	}
+}
+
+// Whatever is lost, delayed, repeated or crashed: no two voters see different entries committed at one offset, an
+// entry that one saw committed is never lost while disks keep what was written, and nobody who was replaced is confirmed.
 func TestVotersNeverDisagree(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newNetwork(t, rt.Fatalf, 3)
@@ -424,7 +480,7 @@ func TestVotersNeverDisagree(t *testing.T) {
 		for range rapid.IntRange(20, 200).Draw(rt, "steps") {
 			k := rapid.SampledFrom(w.keys).Draw(rt, "node")
 			d := w.nodes[k]
-			switch action := rapid.IntRange(0, 9).Draw(rt, "action"); {
+			switch action := rapid.IntRange(0, 10).Draw(rt, "action"); {
 			case action < 3 && len(w.mail) > 0:
 				w.deliver(rapid.IntRange(0, len(w.mail)-1).Draw(rt, "letter"))
 			case action < 5 && len(d.pending) > 0:
@@ -449,6 +505,8 @@ func TestVotersNeverDisagree(t *testing.T) {
 				}
 			case action == 8:
 				w.restart(k)
+			case action == 9 && d.machine.Leadership().Self:
+				w.ask(k)
 			case d.machine.Leadership().Self && d.machine.Settled():
 				// Not itself: where the news that it left is lost, the last voter would have to ask it for a vote.
 				v := rapid.SampledFrom(w.first).Draw(rt, "voter")

@@ -129,7 +129,9 @@ type Machine struct {
 	settling model.Offset
 	// outstanding are the Appends handed out and not finished, in order.
 	outstanding []*Append
-	effects     Effects
+	// asked and confirmed count the questions of Confirm, and those up to which a majority has answered.
+	asked, confirmed uint64
+	effects          Effects
 }
 
 // Propose appends records to the log of which this node is the leader and gives the offset of the first.

@@ -20,6 +20,7 @@ func (m *Machine) collect() {
 		if ready.SoftState != nil {
 			m.follow(*ready.SoftState)
 		}
+		m.confirm(ready.ReadStates)
 		var votes []*raftpb.Message
 		for _, message := range ready.Messages {
 			switch message.GetTo() {
