@@ -64,7 +64,8 @@ func (d deliberate) MemberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.
 
 // watch looks at what the group has committed, over and over.
 func (r *Readers) watch() {
-	admin := kadm.NewClient(r.load.client())
+	// It looks elsewhere soon when the node that it asks is hung.
+	admin := kadm.NewClient(r.load.client(kgo.DialTimeout(time.Second), kgo.RequestTimeoutOverhead(2*time.Second)))
 	before := map[int32]int64{}
 	for again := time.NewTicker(50 * time.Millisecond); ; <-again.C {
 		if r.ctx.Err() != nil {
@@ -162,6 +163,13 @@ func (r *Readers) Commits() int {
 	return r.commits
 }
 
+// Looks tells how often the group was asked what it has committed, and answered.
+func (r *Readers) Looks() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.looks
+}
+
 // Await waits until n more records are read.
 func (r *Readers) Await(n int) {
 	r.t.Helper()
@@ -191,6 +199,7 @@ func (r *Readers) await(what string, more int, count func() int) {
 func (r *Readers) Verify() {
 	r.t.Helper()
 	node.Eventually(r.t, "everything acknowledged is read", func() bool { return r.unread() == 0 })
+	r.await("looks at what is committed are answered", 1, r.Looks)
 	r.stop()
 	r.done.Wait()
 	stored := r.fetch()
