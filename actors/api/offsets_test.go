@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"troupe/actors/replica"
 	"troupe/cluster/record"
 	"troupe/codec/kerr"
 	"troupe/internal/model"
@@ -95,6 +96,43 @@ func TestListOffsetsJudgesInKafkasOrder(t *testing.T) {
 			t.Errorf("beside an error: %+v, want -1 each", p)
 		}
 	}
+}
+
+// KIP-207: what the leader before had committed may be more than a new one knows until its followers have fetched.
+func TestWhereTheLogEndsIsNotToldBeforeANewLeaderKnowsWhatIsCommitted(t *testing.T) {
+	w := newWorld(t)
+	id := w.replicated("orders") // a record of epoch 3 that nobody else has
+	three := []model.BrokerID{1, 2, 3}
+	h := w.node.Replicas.Get(model.TopicPartition{Topic: "orders"})
+	w.shard.Send(&replica.Order{Handle: h, Message: &replica.BecomeLeader{LeaderEpoch: 5, PartitionEpoch: 2, ISR: three, Replicas: three}})
+	w.settle()
+	const longAgo = 1000
+	tells := func(when string, timestamp, replicaID int32, version int16, code kerr.Code, offset int64) {
+		t.Helper()
+		p := ask[*kmsg.ListOffsetsResponse](w, offsetsOf("orders", replicaID, at(0, int64(timestamp))), version).Topics[0].Partitions[0]
+		if kerr.Code(p.ErrorCode) != code || p.Offset != offset {
+			t.Errorf("%s, v%d of replica %d for %d: %s, offset %d; want %s, %d", when, version, replicaID, timestamp, kerr.Code(p.ErrorCode).Name(), p.Offset, code.Name(), offset)
+		}
+	}
+	const early, late = "before its followers have fetched", "after that"
+	tells(early, latestOffset, consumerReplica, 11, kerr.OffsetNotAvailable, -1)
+	tells(early, latestOffset, consumerReplica, 5, kerr.OffsetNotAvailable, -1)
+	tells(early, latestOffset, consumerReplica, 4, kerr.LeaderNotAvailable, -1)
+	tells(early, longAgo, consumerReplica, 11, kerr.OffsetNotAvailable, -1)
+	tells(early, longAgo, consumerReplica, 4, kerr.LeaderNotAvailable, -1)
+	tells(early, earliestOffset, consumerReplica, 11, kerr.None, 0)
+	tells(early, latestOffset, debugger, 11, kerr.None, 1)
+	for _, follower := range []int32{2, 3} {
+		w.from(model.BrokerID(follower))
+		req := following(id, follower, -1, 1)
+		req.Topics[0].Partitions[0].CurrentLeaderEpoch = 5
+		ask[*kmsg.FetchResponse](w, req, fetchV18)
+		w.settle()
+	}
+	w.client = &Client{Connection: 2, Listener: "PLAINTEXT"}
+	tells(late, latestOffset, consumerReplica, 11, kerr.None, 1)
+	tells(late, latestOffset, consumerReplica, 4, kerr.None, 1)
+	tells(late, longAgo, consumerReplica, 11, kerr.None, 0)
 }
 
 func TestAReaderSeesTheLogUpToItsLimit(t *testing.T) {
