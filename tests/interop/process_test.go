@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,14 @@ import (
 	"troupe/tests/kafka"
 	"troupe/tests/node"
 )
+
+// What a shell runs in its background ignores SIGINT, and so would all that is started from here: consumers that are interrupted
+// would not end. What is taken by nobody is ignored here alone.
+func init() {
+	if signal.Ignored(os.Interrupt) {
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	}
+}
 
 // process is a command that runs beside the test.
 type process struct {
