@@ -92,7 +92,7 @@ var notEmpty = Rule{"not empty", func(v any) complaint {
 	return complaint{}
 }}
 
-var oneReplica = regexp.MustCompile(`^[0-9]+:[0-9]+$`)
+var oneReplica = regexp.MustCompile(`^([0-9]+:[0-9]+)?$`)
 
 // throttled is the form of the lists of throttled replicas (KIP-73). Kafka's complaint names the key twice.
 func throttled(key string) Rule {
