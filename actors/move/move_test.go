@@ -67,6 +67,31 @@ func TestTheFutureReplicaIsShownWhileItGrows(t *testing.T) {
 	}
 }
 
+// What is copied is at the quota over any stretch, but for a window's worth and the read that exceeds it: a segment of 1000 bytes.
+func TestAMoveIsAsFastAsItsQuota(t *testing.T) {
+	const rate = 4000
+	w := newWorld(t, 1)
+	for range 100 {
+		w.produce(strings.Repeat("x", 400))
+		w.run()
+	}
+	size := float64(w.handle.Size())
+	w.rate = rate
+	w.to("/b")
+	w.run()
+	took := time.Duration(0)
+	for ; w.handle.Dir().Path != "/b" && took < time.Minute; took += 100 * time.Millisecond {
+		w.pass(100 * time.Millisecond)
+		if f := w.handle.Future(); f != nil && float64(f.Size) > rate*(took.Seconds()+0.1+1)+1000 {
+			t.Fatalf("after %s %d bytes are copied", took, f.Size)
+		}
+	}
+	if want := size / rate; took.Seconds() < want-1 || took.Seconds() > want+1 {
+		t.Errorf("%g bytes took %s, want %g s but for one", size, took, want)
+	}
+	w.acknowledged(true)
+}
+
 // What clients ask next is to show what they asked for.
 func TestWhoAsksForAMoveIsAnsweredWhenItIsShown(t *testing.T) {
 	for seed := range uint64(8) {
