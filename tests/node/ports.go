@@ -69,8 +69,11 @@ func takeBlock(t testing.TB) {
 }
 
 // localSlots are what `troupe cluster` of three nodes is given as its --port: behind the blocks, four apart. The ports that it
-// derives, 100 and 552 above, are no other slot's.
+// derives (localAbove) are no other slot's.
 const localFirst, localSlots, localWidth = firstPort + blocks*blockSize, 25, 4
+
+// localAbove is how far above the ports for clients those of the quorum, of gossip and of administration are.
+var localAbove = []int{0, 100, 200, 552}
 
 // LocalClusterPort gives a --port for a `troupe cluster` of three nodes. It is the test's until it ends.
 func LocalClusterPort(t testing.TB) int {
@@ -78,13 +81,32 @@ func LocalClusterPort(t testing.TB) int {
 	from := rand.IntN(localSlots)
 	for i := range localSlots {
 		port := localFirst + (from+i)%localSlots*localWidth
-		if socket, err := listen(port + localWidth - 1); err == nil {
+		socket, err := listen(port + localWidth - 1)
+		if err != nil {
+			continue // it is another test process's
+		}
+		if localFree(port) {
 			t.Cleanup(func() { socket.Close() })
 			return port
 		}
+		socket.Close()
 	}
-	t.Fatal("other test processes have all ports of local clusters")
+	t.Fatal("others have all ports of local clusters")
 	return 0
+}
+
+// localFree tells whether no other program has a port of those that belong to a --port.
+func localFree(port int) bool {
+	for _, above := range localAbove {
+		for node := range localWidth - 1 {
+			socket, err := listen(port + above + node)
+			if err != nil {
+				return false
+			}
+			socket.Close()
+		}
+	}
+	return true
 }
 
 func listen(port int) (net.Listener, error) {
