@@ -64,7 +64,11 @@ func start(ctx context.Context, s option.Streams, o configs.Options) error {
 	// Before the broker allocates anything, and after the configuration, whose errors need no tuning.
 	tune()
 	b, err := broker.Start(ctx, broker.Options{Config: loaded, Log: log})
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
+		log.Info("stopped before it served", "signal", context.Cause(ctx))
+		return nil
+	case err != nil:
 		return complaint(err)
 	}
 	if o := b.Opened(); o.ScannedBytes+o.TruncatedBytes > 0 || o.Failures > 0 {

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -184,5 +185,18 @@ func TestANewClusterBeginsWithTheLevelsThatItsDirectoryWasFormattedWith(t *testi
 	// 25 is 4.0-IV3 (facts/README.md); a feature at 0 is not named.
 	if want := map[string]int16{"metadata.version": 25}; !maps.Equal(got, want) {
 		t.Errorf("finalized are %v, want %v", got, want)
+	}
+}
+
+func TestANodeThatIsStoppedBeforeItServesSaysSoAndHasNotFailed(t *testing.T) {
+	nobody := "127.0.0.1:" + node.FreePorts(t, 1)[0]
+	n := node.New(t, node.Options{Set: []string{"process.roles=broker", "controller.listener.names=CONTROLLER", "controller.quorum.bootstrap.servers=" + nobody}})
+	n.Launch()
+	node.Eventually(t, "it says whom it looks for", func() bool {
+		return strings.Contains(n.Output(), "no node of a cluster is found") && strings.Contains(n.Output(), nobody+" (connection refused)")
+	})
+	n.Signal(syscall.SIGTERM)
+	if err := n.AwaitReady(); err == nil || !strings.Contains(err.Error(), "exit status 0") || !strings.Contains(n.Output(), "stopped before it served") {
+		t.Errorf("it ended with %v", err)
 	}
 }
