@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"troupe/cmd/troupe/client/option"
 )
@@ -45,6 +46,14 @@ func Attach(c *cobra.Command, s option.Streams) {
 	fs.StringVar(&o.config, "config", "", "configuration of every node: YAML, or a server.properties of Kafka")
 	fs.StringArrayVar(&o.set, "set", nil, "key=value for every node, over the file and the environment; repeatable")
 	fs.BoolVar(&o.restart, "restart", false, "start a node again that ended without being told")
+	misused := c.FlagErrorFunc()
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		var bad *pflag.InvalidValueError
+		if errors.As(err, &bad) && bad.GetFlag().Value.Type() == "int" {
+			return option.Fail("troupe: --%s %s: expected a number", bad.GetFlag().Name, bad.GetValue())
+		}
+		return misused(c, err)
+	})
 	alone := c.RunE
 	c.Long = c.Short + ".\nWith --nodes or another of its options: run a cluster on this machine until a signal stops it."
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -68,12 +77,15 @@ func (o *command) run(ctx context.Context, s option.Streams) error {
 		return option.Fail("troupe: %s", strings.ReplaceAll(err.Error(), "\n", "\ntroupe: "))
 	}
 	if err := keepKey(o.dir, o.key); err != nil {
-		return fmt.Errorf("troupe: the key of gossip cannot be kept: %w", err)
+		return fmt.Errorf("troupe: --dir %s cannot be written to: %w", o.dir, err)
 	}
 	for _, n := range nodes {
 		if err := n.write(); err != nil {
-			return fmt.Errorf("troupe: %w", err)
+			return fmt.Errorf("troupe: --dir %s cannot be written to: %w", o.dir, err)
 		}
+	}
+	if o.nodes == 2 {
+		fmt.Fprintln(s.Err, "troupe: of two nodes none can be away: nothing is elected or created without both; three go on without one")
 	}
 	binary, err := os.Executable()
 	if err != nil {

@@ -67,7 +67,10 @@ func (o *command) plan(environment []string) ([]*node, error) {
 		return nil, fmt.Errorf("--nodes %d: %s exists, so this was a larger cluster; expected as many nodes as it had, or another --dir", o.nodes, beyond)
 	}
 	if o.key, err = gossipKey(dir); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--dir %s cannot be used: %w", o.dir, err)
+	}
+	if o.rack != "" && slices.ContainsFunc(strings.Split(o.rack, ","), func(rack string) bool { return strings.TrimSpace(rack) == "" }) {
+		return nil, fmt.Errorf("--rack %s: one of the racks has no name; expected names between commas", o.rack)
 	}
 	var nodes []*node
 	for id := 1; id <= o.nodes; id++ {

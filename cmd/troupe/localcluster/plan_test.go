@@ -138,6 +138,10 @@ func TestWhatCannotBeIsSaidBeforeAnythingStarts(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(larger, "node-4"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	file := filepath.Join(larger, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		o    command
 		want string
@@ -150,6 +154,8 @@ func TestWhatCannotBeIsSaidBeforeAnythingStarts(t *testing.T) {
 		{command{nodes: 3, port: 9092, set: []string{"node.id=4"}}, "--set node.id=4: the key is decided for each node"},
 		{command{nodes: 3, port: 9092, set: []string{"num.partitions=x"}}, "--set: Invalid value x"},
 		{command{nodes: 3, port: 9092, config: "/nowhere.yaml"}, "/nowhere.yaml"},
+		{command{nodes: 3, port: 9092, rack: "a,,b"}, "--rack a,,b: one of the racks has no name"},
+		{command{nodes: 3, port: 9092, dir: file}, "--dir " + file + " cannot be used"},
 	} {
 		if c.o.dir == "" {
 			c.o.dir = t.TempDir()

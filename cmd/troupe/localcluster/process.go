@@ -15,8 +15,9 @@ type process struct {
 	*node
 	cmd     *exec.Cmd // nil: does not run
 	log     *tail
-	ready   bool      // said so since its start
-	crashes int       // starts in a row that did not become ready
+	began   time.Time // its last start
+	ready   bool      // said so since then
+	crashes int       // ends that came soon, one after the other
 	again   time.Time // when it is to be started again; zero: it is not
 }
 
@@ -44,7 +45,7 @@ func (p *process) start(binary string, exits chan<- ended) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	p.cmd, p.ready, p.again = cmd, false, time.Time{}
+	p.cmd, p.began, p.ready, p.again = cmd, time.Now(), false, time.Time{}
 	go func() {
 		_ = cmd.Wait() // the state tells more
 		exits <- ended{p, cmd.ProcessState}
@@ -61,6 +62,15 @@ func withoutSettings(environment []string) []string {
 		}
 	}
 	return kept
+}
+
+// pause counts an end, and tells how long the node stays away.
+func (p *process) pause(now time.Time) time.Duration {
+	if now.Sub(p.began) >= steadyAfter {
+		p.crashes = 0
+	}
+	p.crashes++
+	return min(firstPause<<min(p.crashes-1, 10), mostPause)
 }
 
 // gone takes note of the end. The file goes: it tells of a process that is there.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -21,9 +22,11 @@ const (
 	// sameSignal is how long after the first signal another counts as the same: timeout(1) sends two.
 	sameSignal = 300 * time.Millisecond
 
-	// firstPause is how long a node stays away that is started again. It doubles while it does not become ready.
-	firstPause = time.Second
-	mostPause  = 30 * time.Second
+	// firstPause is how long a node stays away that is started again. It doubles with each end that follows soon on the one
+	// before: within steadyAfter of a start.
+	firstPause  = time.Second
+	mostPause   = 30 * time.Second
+	steadyAfter = 30 * time.Second
 
 	// overdue is how long a node may take to stop beyond its own limit (shutdown.timeout.ms) before it is killed.
 	overdue = 15 * time.Second
@@ -155,25 +158,35 @@ func (r *run) exited(e ended) {
 	}
 	switch {
 	case r.stopping:
-		if !e.state.Success() && r.failed == nil {
+		// One that did not serve yet had nothing to do in order.
+		if p.ready && !e.state.Success() && r.failed == nil {
 			r.failed = option.Fail("troupe: node %d did not stop in order (%s): see %s", p.id, e.state, p.file("log"))
 		}
 		r.stopNext()
 	case !r.served && !p.ready:
 		r.fail("node %d ended before it served (%s): see %s", p.id, e.state, p.file("log"))
 	case r.restart:
-		pause := min(firstPause<<min(p.crashes, 10), mostPause)
-		if p.crashes++; p.ready {
-			p.crashes, pause = 0, firstPause
+		now := time.Now()
+		pause, often := p.pause(now), ""
+		if p.again = now.Add(pause); p.crashes > 1 {
+			often = fmt.Sprintf(" for the %s time in a row, see %s", ordinal(p.crashes), p.file("log"))
 		}
-		p.again = time.Now().Add(pause)
-		r.say("node %d is gone (%s); it is started again in %s", p.id, e.state, pause)
+		r.say("node %d is gone (%s)%s; it is started again in %s", p.id, e.state, often, pause)
 	default:
 		r.say("node %d is gone (%s); to start it again: troupe start --config %s", p.id, e.state, p.configuration())
 		if r.running() == 0 {
 			r.failed = option.Fail("troupe: no node runs any more")
 		}
 	}
+}
+
+// ordinal is for counts from 2 on.
+func ordinal(n int) string {
+	suffix := "th"
+	if n/10%10 != 1 && n%10 >= 1 && n%10 <= 3 {
+		suffix = []string{"st", "nd", "rd"}[n%10-1]
+	}
+	return strconv.Itoa(n) + suffix
 }
 
 // later does what is due by the time.
