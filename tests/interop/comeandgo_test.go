@@ -189,7 +189,7 @@ func (r *readings) expectOnce(t *testing.T, written int, c cast) {
 	}
 	few := 0
 	if c.repeats {
-		few = written / 20
+		few = max(written/20, 10) // a slow machine writes few while as many members come and go
 	}
 	if len(never) > c.dropped || len(again) > few {
 		t.Errorf("of %d lines %d are read never: %v, %d several times: %s", written, len(never), never[:min(len(never), 10)], len(again),
