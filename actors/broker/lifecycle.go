@@ -51,8 +51,8 @@ type lifecycle struct {
 	log        *slog.Logger
 	fatal      func(error)
 	note       func(model.BrokerEpoch) // told of each epoch that this broker gets
-	lacks      func() string           // why no controller is reached, empty where one is
-	serving    func()                  // called once, when the controller has unfenced this broker and its metadata says so
+	quorum     *controller.Board
+	serving    func() // called once, when the controller has unfenced this broker and its metadata says so
 
 	registered   bool
 	refused      kerr.Code // of the last registration: what repeats itself is told once
@@ -100,8 +100,8 @@ func (m *leave) Fail(error) { m.done() }
 const (
 	// retryAfter is the pause after a refused registration or heartbeat.
 	retryAfter = 50 * time.Millisecond
-	// leaveAlone is how long a broker that stops looks for a controller. Where too few voters are left nobody can take over what
-	// it leads, and its logs are closed all the same.
+	// leaveAlone is how long a broker that stops looks for a controller, unless it is known that there can be none. Where too few
+	// voters are left nobody can take over what it leads, and its logs are closed all the same.
 	leaveAlone = 2 * time.Second
 )
 
@@ -212,15 +212,18 @@ func (l *lifecycle) onShortage(ctx *kit.Context, m *shortageTold) {
 }
 
 // beat tells the controller that this broker lives, how far its metadata is (KIP-631), which of its directories failed
-// (KIP-858), whether it wants to stop, and whether others shall lead until there is room again in its directories. The
-// controller unfences it when it has caught up. Where replicas lie is told first: a directory that fails is judged by what is
-// known to lie in it.
+// (KIP-858) or take no new replicas (KIP-1066), whether it wants to stop, and whether others shall lead until there is room
+// again in its directories. The controller unfences it when it has caught up. Where replicas lie is told first: a directory that
+// fails is judged by what is known to lie in it.
 func (l *lifecycle) beat(ctx *kit.Context) {
 	l.place(ctx)
 	req := kmsg.NewPtrBrokerHeartbeatRequest()
-	req.Version = 1
+	req.Version = 2
 	req.BrokerID, req.BrokerEpoch = int32(l.state.id), int64(l.state.epoch())
 	req.CurrentMetadataOffset = int64(l.source.Image().Offset)
+	if req.CurrentMetadataOffset >= req.BrokerEpoch { // else what was set dynamically may not be known yet
+		req.CordonedLogDirs = l.placement.cordoned(l.source.Broker().CordonedDirs)
+	}
 	req.WantShutdown = l.stopping != nil
 	req.WantFence = len(l.state.short) > 0
 	req.OfflineLogDirs = l.placement.failed()
@@ -249,7 +252,15 @@ func (l *lifecycle) onHeartbeat(ctx *kit.Context, m *heartbeat) {
 		l.registered = false
 		l.after(ctx, retryAfter)
 		return
-	case m.leaving && (resp.ShouldShutdown || code == kerr.NotController && ctx.Now().Sub(l.leavingSince) >= leaveAlone):
+	case m.leaving && resp.ShouldShutdown:
+		l.left()
+		return
+	case m.leaving && code == kerr.NotController && l.quorum.Status().Bereft:
+		l.log.Info("too few voters run for a controller: this broker stops with what it leads")
+		l.left()
+		return
+	case m.leaving && code == kerr.NotController && ctx.Now().Sub(l.leavingSince) >= leaveAlone:
+		l.log.Warn("no controller is reached: this broker stops with what it leads", "reason", l.quorum.Lacks())
 		l.left()
 		return
 	case code != kerr.None || resp.IsFenced || l.stopping != nil:

@@ -45,7 +45,7 @@ func (l *lifecycle) other() string {
 
 // refusal ends the text of a start that failed.
 func (l *lifecycle) refusal() string {
-	lacks := l.lacks()
+	lacks := l.quorum.Lacks()
 	switch {
 	case lacks != "":
 		return ": no leader of the metadata quorum is reached: " + lacks

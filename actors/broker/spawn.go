@@ -231,7 +231,7 @@ func (b *Broker) spawnLifecycle(serving func()) {
 		return &lifecycle{
 			state: b.lifecycle, request: registration, enlistment: b.enlistment(), source: b.source,
 			placement: &placement{dirs: b.dirs, replicas: b.replicas},
-			every:     b.cfg.Membership.Heartbeat, within: b.cfg.Membership.RegistrationTimeout, log: b.log, note: b.noteEpoch, lacks: b.quorum.Lacks, serving: serving, fatal: b.fail,
+			every:     b.cfg.Membership.Heartbeat, within: b.cfg.Membership.RegistrationTimeout, log: b.log, note: b.noteEpoch, quorum: b.quorum, serving: serving, fatal: b.fail,
 		}
 	}})
 }

@@ -20,6 +20,8 @@ type Status struct {
 	Active bool
 	// Voted is whom this node voted for in LeaderEpoch, NoVoter for none.
 	Voted quorum.VoterKey
+	// Bereft tells that the processes of so many voters have ended that nobody can be elected.
+	Bereft bool
 	// Votes tells that this node is a voter.
 	Votes bool
 	// Voters and Observers counts the copies of the log that this node knows of.
@@ -74,7 +76,7 @@ func (a *Actor) show() {
 	l := a.leading()
 	next := Status{
 		Leader: l.Leader.ID, LeaderEpoch: l.Epoch, HighWatermark: a.log.HighWatermark(), LogEnd: a.log.LogEnd(), Active: a.machine.Leading(),
-		Voted: quorum.NoVoter, Voters: len(a.voters()), Observers: a.copies.observers(), Elections: a.board.elections,
+		Bereft: a.bereft(), Voted: quorum.NoVoter, Voters: len(a.voters()), Observers: a.copies.observers(), Elections: a.board.elections,
 	}
 	if a.raft != nil {
 		next.Voted, next.Votes, next.State = a.raft.Voted(), a.raft.Votes(), a.raft.State()

@@ -196,6 +196,7 @@ func (a *Actor) linkDown(ctx *kit.Context, m *peer.Down) {
 		return
 	}
 	a.absent.add(m.ID) // for later, where this node does not lead, or has not read its files yet
+	a.desk.news = a.desk.news || a.bereft()
 	if a.raft == nil {
 		return
 	}
@@ -206,6 +207,20 @@ func (a *Actor) linkDown(ctx *kit.Context, m *peer.Down) {
 	if a.machine.Leading() {
 		a.effects(ctx, a.machine.Fence(m.ID))
 	}
+}
+
+// bereft tells that the processes of so many voters have ended that nobody can be elected before one is started again.
+func (a *Actor) bereft() bool {
+	if a.log == nil || len(a.absent.ids) == 0 {
+		return false
+	}
+	voters, gone := a.voters(), 0
+	for _, v := range voters {
+		if slices.Contains(a.absent.ids, v.ID) {
+			gone++
+		}
+	}
+	return len(voters)-gone <= len(voters)/2
 }
 
 // fenceAbsent fences who went before this node led, such as the leader before it.

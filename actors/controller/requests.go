@@ -18,6 +18,9 @@ import (
 // election of a quorum that has its majority.
 const waitMax = 5 * time.Second
 
+// leaveMax is the same for a broker that stops: whoever cannot be told that it goes finds out.
+const leaveMax = 2 * time.Second
+
 // applyMax is how long an answer waits for this broker to apply what it tells of. A broker that is further behind than
 // that has a client wait no longer: what it was told of is committed.
 const applyMax = time.Second
@@ -36,7 +39,11 @@ func (a *Actor) leading() quorum.Leadership {
 // request has a request decided here or sent to the leader's node, whichever leads. While that is not known it waits.
 func (a *Actor) request(ctx *kit.Context, r *Request) {
 	if r.deadline.IsZero() {
-		r.deadline = ctx.Now().Add(waitMax)
+		wait := waitMax
+		if leaves(r.Body) {
+			wait = leaveMax
+		}
+		r.deadline = ctx.Now().Add(wait)
 	}
 	switch l := a.leading(); {
 	case a.ended && a.full:
@@ -130,9 +137,15 @@ func (a *Actor) settle(ctx *kit.Context, r *Request, resp kmsg.Response) {
 	a.retryLater(ctx)
 }
 
-// park keeps a request for the next leader, as long as it may wait.
+// leaves tells the heartbeat of a broker that stops.
+func leaves(body kmsg.Request) bool {
+	beat, ok := body.(*kmsg.BrokerHeartbeatRequest)
+	return ok && beat.WantShutdown
+}
+
+// park keeps a request for the next leader, as long as it may wait, and that of a broker that stops if there can be one.
 func (a *Actor) park(ctx *kit.Context, r *Request) {
-	if !ctx.Now().Before(r.deadline) || !a.desk.park(r) {
+	if !ctx.Now().Before(r.deadline) || leaves(r.Body) && a.bereft() || !a.desk.park(r) {
 		r.Fail(kerr.NotController)
 	}
 }
