@@ -53,7 +53,7 @@ func (l Layers) CheckBroker(values map[string]string, all bool) error {
 		if !known {
 			continue
 		}
-		if key.Mode == PerBroker {
+		if key.Mode == PerBroker && name != cordonedKey {
 			return invalidRequest("%s cannot be changed while the broker runs; set it where the broker is started from", name)
 		}
 		if err := key.admit(values[name]); err != nil {

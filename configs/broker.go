@@ -16,9 +16,11 @@ type Broker struct {
 	Listeners   []Listener
 	InterBroker string // the name of the listener on which brokers reach each other
 
-	// LogDirs has at least one path; MetadataDir is metadata.log.dir, or the first of LogDirs.
-	LogDirs     []string
-	MetadataDir string
+	// LogDirs has at least one path; MetadataDir is metadata.log.dir, or the first of LogDirs. CordonedDirs are those of LogDirs that
+	// take no new replicas; they may change while the broker runs.
+	LogDirs      []string
+	MetadataDir  string
+	CordonedDirs []string `key:"cordoned.log.dirs"`
 
 	Topics       Topics
 	Log          Log

@@ -59,7 +59,7 @@ Keys, units and defaults are those of Apache Kafka 4.3. A broker takes them from
 6. the overrides of a topic.
 
 Changes: *start* keys are read when a broker starts; *broker* and *cluster* keys may be set dynamically in Kafka, the former for one broker only.
-Keys marked *broker* are read at the start here too.
+Keys marked *broker* are read at the start here too, except ` + "`cordoned.log.dirs`" + `.
 
 Effect: a key *acts*; or it is *accepted* without effect, and the log says so once at the start; or it is *refused*: only its default is taken.
 A key that is in no table is an error.

@@ -33,7 +33,6 @@ const (
 	noTokens          = "this version has no delegation tokens"
 	noAuthorizer      = "this version lets everybody do everything; keep the listeners private instead"
 	noQuotas          = "this version has no quotas"
-	noCordon          = "this version places replicas in every log directory; leave the directory out of log.dirs instead"
 	noMetrics         = "metrics are read from admin.address by Prometheus, which does the averaging"
 	noTelemetry       = "this version takes no metrics from clients"
 	noJava            = "a Java class cannot be loaded"

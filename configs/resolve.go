@@ -69,10 +69,7 @@ func (l Layers) resolveNode(b *Broker) error {
 
 // resolveDirs: log.dirs over log.dir, and the metadata log in the first directory unless it has its own.
 func (l Layers) resolveDirs(b *Broker) error {
-	b.LogDirs = l.list("log.dirs")
-	if len(b.LogDirs) == 0 {
-		b.LogDirs = l.list("log.dir")
-	}
+	b.LogDirs = l.dirs()
 	if len(b.LogDirs) == 0 || slices.Contains(b.LogDirs, "") {
 		return l.wrong("log.dirs", "expected directories between commas, none of them empty")
 	}
@@ -80,7 +77,7 @@ func (l Layers) resolveDirs(b *Broker) error {
 	if dir, _ := l.text("metadata.log.dir"); dir != nil && *dir != "" {
 		b.MetadataDir = *dir
 	}
-	return nil
+	return l.resolveCordon(b)
 }
 
 // resolveConnections checks what belongs to sockets and sessions. The host of an override may be an IPv6 address with or

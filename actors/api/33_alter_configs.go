@@ -4,6 +4,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/codec/kerr"
+	"troupe/configs"
 )
 
 // AlterConfigs (key 33), versions 0-2. The controller answers for what this broker does not refuse; a barrier on its
@@ -27,6 +28,9 @@ func handleAlterConfigs(n *Node, r *Request) {
 		for _, c := range asked.Configs {
 			if c.Value == nil {
 				all[i].nulls = append(all[i].nulls, c.Name)
+			}
+			if asked.ResourceType == kmsg.ConfigResourceTypeBroker && asked.ResourceName != "" {
+				all[i].changes = append(all[i].changes, configs.Change{Key: c.Name, Op: configs.Set, Value: c.Value})
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/codec/kerr"
+	"troupe/configs"
 )
 
 // IncrementalAlterConfigs (key 44), versions 0-1 (KIP-339). The controller answers for what this broker does not
@@ -27,6 +28,9 @@ func handleIncrementalAlterConfigs(n *Node, r *Request) {
 		for _, c := range asked.Configs {
 			if c.Value == nil && c.Op != kmsg.IncrementalAlterConfigOpDelete {
 				all[i].nulls = append(all[i].nulls, c.Name)
+			}
+			if asked.ResourceType == kmsg.ConfigResourceTypeBroker && asked.ResourceName != "" {
+				all[i].changes = append(all[i].changes, configs.Change{Key: c.Name, Op: configs.Op(c.Op), Value: c.Value})
 			}
 		}
 	}

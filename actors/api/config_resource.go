@@ -7,6 +7,7 @@ import (
 
 	"troupe/actors/controller"
 	"troupe/codec/kerr"
+	"troupe/configs"
 )
 
 // rootLogger is the logger of everything; its level is set by log.level.
@@ -45,6 +46,8 @@ type alteration struct {
 	name  string
 	nulls []string // keys that are given no value and need one
 	again bool     // named more than once in the request
+	// changes are those of a broker.
+	changes []configs.Change
 }
 
 // markRepeated finds the resources that a request names more than once.
@@ -97,7 +100,10 @@ func (n *Node) refuse(r *Request, a *alteration) error {
 	default:
 		return &kerr.Error{Code: kerr.InvalidRequest, Detail: "Unknown resource type " + strconv.Itoa(int(a.kind))}
 	}
-	return n.mayConfigure(r, a.kind, a.name, AlterConfigsOp)
+	if err := n.mayConfigure(r, a.kind, a.name, AlterConfigsOp); err != nil {
+		return err
+	}
+	return n.Layers().CheckCordon(a.changes)
 }
 
 // alterable is ownID in the words of alterations, which differ in Kafka.

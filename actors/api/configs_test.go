@@ -285,3 +285,29 @@ func TestConfigurableThingsAreListed(t *testing.T) {
 		}
 	}
 }
+
+// The controller does not know the directories of a broker (KIP-1066).
+func TestABrokerJudgesWhichOfItsLogDirectoriesAreCordoned(t *testing.T) {
+	const missing = "requirement failed: All entries in cordoned.log.dirs must be present in log.dirs or log.dir. Missing entries : /else"
+	w := newWorld(t)
+	w.answer = obedient
+	for value, want := range map[string]string{"/data": "by the controller", "*": "by the controller", "/else": missing} {
+		req := altering("broker 1", "broker ")
+		older := kmsg.NewPtrAlterConfigsRequest()
+		for i := range req.Resources {
+			r := &req.Resources[i]
+			r.Configs[0].Name, r.Configs[0].Value = "cordoned.log.dirs", &value
+			o := kmsg.NewAlterConfigsRequestResource()
+			o.ResourceType, o.ResourceName = r.ResourceType, r.ResourceName
+			o.Configs = append(o.Configs, kmsg.AlterConfigsRequestResourceConfig{Name: r.Configs[0].Name, Value: &value})
+			older.Resources = append(older.Resources, o)
+		}
+		resp, old := ask[*kmsg.IncrementalAlterConfigsResponse](w, req, 1), ask[*kmsg.AlterConfigsResponse](w, older, 2)
+		if got, other := *resp.Resources[0].ErrorMessage, *old.Resources[0].ErrorMessage; got != want || other != want {
+			t.Errorf("%s: answered %q, and of AlterConfigs %q, want %q", value, got, other, want)
+		}
+		if got := *resp.Resources[1].ErrorMessage; got != "by the controller" {
+			t.Errorf("%s of all brokers: answered %q", value, got)
+		}
+	}
+}

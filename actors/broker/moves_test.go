@@ -200,11 +200,16 @@ func TestAProcessThatEndsWhileTheMetadataIsAheadOfAMoveGoesOnWithIt(t *testing.T
 
 // limitMoves sets replica.alter.log.dirs.io.max.bytes.per.second.
 func (n *node) limitMoves(c *client, rate string) error {
+	return n.alter(c, "replica.alter.log.dirs.io.max.bytes.per.second", rate)
+}
+
+// alter changes a key of this broker while it runs.
+func (n *node) alter(c *client, key, value string) error {
 	req := kmsg.NewPtrIncrementalAlterConfigsRequest()
 	req.Version = 1
 	r := kmsg.NewIncrementalAlterConfigsRequestResource()
 	r.ResourceType, r.ResourceName = kmsg.ConfigResourceTypeBroker, fmt.Sprint(n.cfg.NodeID)
-	r.Configs = []kmsg.IncrementalAlterConfigsRequestResourceConfig{{Name: "replica.alter.log.dirs.io.max.bytes.per.second", Value: &rate}}
+	r.Configs = []kmsg.IncrementalAlterConfigsRequestResourceConfig{{Name: key, Value: &value}}
 	req.Resources = append(req.Resources, r)
 	resp, err := c.call(req)
 	if err != nil {

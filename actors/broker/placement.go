@@ -118,6 +118,17 @@ func (p *placement) failed() [][16]byte {
 	return ids
 }
 
+// cordoned lists the directories of these paths, as heartbeats do: an empty list says that there are none.
+func (p *placement) cordoned(paths []string) [][16]byte {
+	ids := [][16]byte{}
+	for _, d := range p.dirs {
+		if slices.Contains(paths, d.Path) {
+			ids = append(ids, d.ID)
+		}
+	}
+	return ids
+}
+
 // misplaced is a replica of which the image says another directory than the one that it belongs in.
 type misplaced struct {
 	*replica.Handle

@@ -1,6 +1,7 @@
 package metadata
 
 import (
+	"cmp"
 	"slices"
 
 	"troupe/actors/coordinator"
@@ -160,7 +161,7 @@ func (a *applier) claim(tp model.TopicPartition, id model.TopicID) (f Found, old
 }
 
 // place gives the directory that the metadata names, or AlterReplicaLogDirs did before the replica was here, or the healthy one
-// with the fewest replicas.
+// with the fewest replicas that is not cordoned (KIP-1066), if there is one: a replica may be on its way here when the last one is.
 func (a *applier) place(tp model.TopicPartition, assigned []model.DirectoryID, at int) *disk.Dir {
 	if at < len(assigned) {
 		for _, d := range a.deps.Dirs {
@@ -180,14 +181,20 @@ func (a *applier) place(tp model.TopicPartition, assigned []model.DirectoryID, a
 		}
 	}
 	return slices.MinFunc(a.deps.Dirs, func(x, y *disk.Dir) int {
-		if (x.Err() == nil) != (y.Err() == nil) {
-			if x.Err() == nil {
-				return -1
-			}
-			return 1
-		}
-		return counts[x] - counts[y]
+		return cmp.Or(a.avoids(x)-a.avoids(y), counts[x]-counts[y])
 	})
+}
+
+// avoids ranks directories for new replicas: 0 is one that takes them.
+func (a *applier) avoids(d *disk.Dir) int {
+	self, known := a.kept.ordered.Broker(a.deps.Self)
+	switch {
+	case d.Err() != nil:
+		return 2
+	case known && slices.Contains(self.CordonedLogDirs, d.ID):
+		return 1
+	}
+	return 0
 }
 
 // shard finds the supervisor of a partition; it is the same one for the life of the process.

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -78,7 +79,7 @@ func (m *Machine) alterConfigs(r *kmsg.AlterConfigsRequest) outcome {
 
 // altered leaves to the rules what the operations do: only they know which keys are lists.
 func (m *Machine) altered(r image.ConfigResource, changes []ConfigChange, repeated bool) ([]record.Record, error) {
-	if err := m.checkAlteration(r, changes, repeated); err != nil {
+	if err := cmp.Or(m.checkAlteration(r, changes, repeated), m.checkCordon(r, changes)); err != nil {
 		return nil, err
 	}
 	stored := m.current.Config(r)
@@ -91,7 +92,7 @@ func (m *Machine) altered(r image.ConfigResource, changes []ConfigChange, repeat
 
 // replaced removes every key that the request does not name.
 func (m *Machine) replaced(r image.ConfigResource, entries []ConfigChange, repeated bool) ([]record.Record, error) {
-	if err := m.checkAlteration(r, entries, repeated); err != nil {
+	if err := cmp.Or(m.checkAlteration(r, entries, repeated), m.checkCordon(r, entries)); err != nil {
 		return nil, err
 	}
 	if err := m.options.Rules.Check(r, entries); err != nil {
@@ -109,6 +110,19 @@ func (m *Machine) replaced(r image.ConfigResource, entries []ConfigChange, repea
 		}
 	}
 	return configRecords(r, stored, next), m.checkELR(r, next, changes)
+}
+
+// cordonedKey are the log directories of a broker that take no new replicas.
+const cordonedKey = "cordoned.log.dirs"
+
+// checkCordon refuses what no record could tell the others yet (KIP-1066).
+func (m *Machine) checkCordon(r image.ConfigResource, changes []ConfigChange) error {
+	if r.Type == image.BrokerResource && m.level() < record.CordonedDirectories &&
+		slices.ContainsFunc(changes, func(c ConfigChange) bool { return c.Key == cordonedKey }) {
+		return fail(kerr.InvalidConfig, "The cordoned.log.dirs configuration value cannot be set because it requires metadata.version >= "+
+			record.CordonedDirectories.String())
+	}
+	return nil
 }
 
 // checkELR keeps min.insync.replicas one number for the whole cluster while eligible leaders are chosen by it (KIP-966).

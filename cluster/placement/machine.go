@@ -23,7 +23,7 @@ type Broker struct {
 // Errors of Place; the message of a *FewBrokersError names the numbers.
 var (
 	ErrReplicationFactor       = errors.New("the replication factor must be positive")
-	ErrAllFenced         error = sentence("All brokers are currently fenced.")
+	ErrAllFenced         error = sentence("All brokers are currently fenced, or have all their log directories cordoned.")
 )
 
 // sentence is an error in Kafka's words, which its tools show as they come.
