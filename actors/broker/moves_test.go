@@ -111,6 +111,9 @@ func TestAReplicaMovesToTheLogDirectoryThatIsAskedForAndTheMetadataFollows(t *te
 func TestAMoveThatIsThrottledIsShownAndGoesOnAfterAStart(t *testing.T) {
 	n, c, from, to := movable(t)
 	n.quotas.directories.Record(1<<40, n.clock.Now()) // what was moved before: the quota is exceeded for long
+	if got := n.throttled(); got.Directories == 0 || got.Leader != 0 || got.Follower != 0 {
+		t.Errorf("the rates that are told are %+v", got)
+	}
 	if err := n.limitMoves(c, "1"); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"troupe/actors/console"
 	"troupe/actors/throttle"
 	"troupe/configs"
 )
@@ -8,6 +9,12 @@ import (
 // quotas bound what is moved to other brokers, from them, and between the log directories of this one.
 type quotas struct {
 	leader, follower, directories *throttle.Quota
+}
+
+// throttled tells how much each of them counts.
+func (b *Broker) throttled() console.Throttled {
+	now := b.clock.Now()
+	return console.Throttled{Leader: b.quotas.leader.Rate(now), Follower: b.quotas.follower.Rate(now), Directories: b.quotas.directories.Rate(now)}
 }
 
 // newQuotas go by the rates of the latest image.

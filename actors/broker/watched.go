@@ -15,7 +15,7 @@ func (b *Broker) openConsole() {
 	b.admin = console.New(b.adminSocket, console.Deps{
 		Log: b.log, System: b.system, Tracer: b.tracer, Node: b.node, Ready: b.notReady, State: b.state,
 		Connections: b.connections.Count, Waiting: b.connections.Waiting, InFlight: b.connections.Credits, Descriptors: b.descriptors,
-		Panics: b.cfg.Admin.Panics, Lag: &b.lag, Members: b.members,
+		Panics: b.cfg.Admin.Panics, Lag: &b.lag, Members: b.members, Throttled: b.throttled,
 	})
 	go b.admin.Serve()
 }

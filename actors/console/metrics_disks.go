@@ -5,6 +5,7 @@ import "troupe/internal/histogram"
 // Writes go to the page cache: one that is slow tells that the kernel holds writers back. Fsyncs tell of the device.
 var (
 	offlineDirectories = desc("kafka_log_logmanager_offlinelogdirectorycount", "Log directories that failed.")
+	cordoned           = desc("kafka_log_logmanager_cordonedlogdirectorycount", "Log directories that take no new replicas (cordoned.log.dirs).")
 	directoryOffline   = desc("troupe_log_directory_offline", "1 if the log directory failed.", "directory")
 	flushTimeMs        = desc("kafka_log_logflushstats_logflushrateandtimems",
 		"Time of an fsync of a partition log, in milliseconds; quantiles of the last minute or two.")
@@ -26,6 +27,9 @@ func (s *Server) collectDisks(e emitter) {
 		e.seconds(writeSeconds, &w, d.Path)
 	}
 	e.gauge(offlineDirectories, float64(failed))
+	if b, known := s.deps.Node.Image().Broker(s.deps.Node.ID); known {
+		e.gauge(cordoned, float64(len(b.CordonedLogDirs)))
+	}
 	recent := s.times.recentFlushes(flushes)
 	e.millis(flushTimeMs, &flushes, &recent)
 }

@@ -33,6 +33,12 @@ var copyMetrics = []copyMetric{
 var (
 	followerMaxLag = desc("kafka_server_replicafetchermanager_maxlag",
 		"Records that the replica here lacks which is furthest behind its leader.", "clientId")
+	throttledOut = desc("kafka_server_leaderreplication_byte_rate",
+		"Bytes a second given to followers of throttled replicas, over the windows of leader.replication.throttled.rate.")
+	throttledIn = desc("kafka_server_followerreplication_byte_rate",
+		"Bytes a second fetched of throttled replicas, over the windows of follower.replication.throttled.rate.")
+	throttledWithin = desc("kafka_server_alterlogdirsreplication_byte_rate",
+		"Bytes a second that moves between log directories copy, over the windows of replica.alter.log.dirs.io.max.bytes.per.second.")
 	followerLag = desc("kafka_server_fetcherlagmetrics_consumerlag",
 		"Records that a replica here lacks of what its leader has committed.", "clientId", "topic", "partition")
 )
@@ -44,6 +50,10 @@ func (s *Server) collectReplication(e emitter) {
 	for _, m := range copyMetrics {
 		e.counter(m.desc, float64(m.value(&n.Stats.Replication).Load()))
 	}
+	rates := s.deps.Throttled()
+	e.gauge(throttledOut, rates.Leader)
+	e.gauge(throttledIn, rates.Follower)
+	e.gauge(throttledWithin, rates.Directories)
 	worst := int64(0)
 	for _, h := range n.Replicas.All() {
 		if h.Status().Follower {

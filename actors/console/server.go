@@ -34,6 +34,8 @@ type Deps struct {
 	Waiting     func() map[*api.Handler]int
 	InFlight    *kit.Credits
 	Descriptors *vfs.Descriptors
+	// Throttled gives the bytes a second of what each quota of moves holds for.
+	Throttled func() Throttled
 	// Lag has how far behind the groups are that are coordinated here, and asks leaders about single ones.
 	Lag *lag.Board
 	// Members are the nodes that gossip knows; nil where this one does not gossip.
@@ -41,6 +43,10 @@ type Deps struct {
 	// Panics lets fault tests make actors panic (test.panics).
 	Panics bool
 }
+
+// Throttled are rates in bytes a second: of throttled replicas given to followers, fetched from leaders, and of moves between log
+// directories.
+type Throttled struct{ Leader, Follower, Directories float64 }
 
 // State is how far a broker has come, in Kafka's numbers (BrokerState).
 type State int
