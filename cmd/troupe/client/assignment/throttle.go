@@ -2,7 +2,9 @@ package assignment
 
 import (
 	"context"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -39,9 +41,42 @@ func LimitDirectories(ctx context.Context, client *connection.Client, brokers []
 	return alter(ctx, client, each(brokers, &rate, directoryRate))
 }
 
-// UnlimitBrokers takes all rates back.
-func UnlimitBrokers(ctx context.Context, client *connection.Client, brokers []int32) error {
-	return alter(ctx, client, each(brokers, nil, leaderRate, followerRate, directoryRate))
+// lookAgain is the pause before a broker is tried again that has not answered.
+const lookAgain = 100 * time.Millisecond
+
+// UnlimitReachable takes all rates of those of the brokers back that the cluster has, and gives those that it has not: kgo would
+// look for one that has just gone until the time of the call is over.
+func UnlimitReachable(ctx context.Context, client *connection.Client, brokers []int32) (away []int32, err error) {
+	for _, id := range brokers {
+		there := true
+		send := func(ctx context.Context, _ kmsg.Requestor) (*kmsg.IncrementalAlterConfigsResponse, error) {
+			for {
+				found, err := Read(ctx, client, []string{})
+				if err != nil {
+					return nil, err
+				}
+				if there = slices.ContainsFunc(found.Brokers, func(b Broker) bool { return b.ID == id }); !there {
+					return &kmsg.IncrementalAlterConfigsResponse{}, nil
+				}
+				resp, err := client.Broker(int(id)).Request(ctx, alteration(each([]int32{id}, nil, leaderRate, followerRate, directoryRate)))
+				if err == nil {
+					return resp.(*kmsg.IncrementalAlterConfigsResponse), nil
+				}
+				select {
+				case <-ctx.Done():
+					return nil, err
+				case <-time.After(lookAgain):
+				}
+			}
+		}
+		if err := altered(ctx, client, send); err != nil {
+			return nil, err
+		}
+		if !there {
+			away = append(away, id)
+		}
+	}
+	return away, nil
 }
 
 func each(brokers []int32, value *string, keys ...string) []setting {
@@ -82,6 +117,10 @@ func alter(ctx context.Context, client *connection.Client, all []setting) error 
 	if len(all) == 0 {
 		return nil
 	}
+	return altered(ctx, client, alteration(all).RequestWith)
+}
+
+func alteration(all []setting) *kmsg.IncrementalAlterConfigsRequest {
 	req := kmsg.NewPtrIncrementalAlterConfigsRequest()
 	for _, s := range all {
 		config := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
@@ -98,7 +137,11 @@ func alter(ctx context.Context, client *connection.Client, all []setting) error 
 		}
 		req.Resources[last].Configs = append(req.Resources[last].Configs, config)
 	}
-	resp, err := connection.Ask(ctx, client, "incrementalAlterConfigs", req.RequestWith)
+	return req
+}
+
+func altered(ctx context.Context, client *connection.Client, send func(context.Context, kmsg.Requestor) (*kmsg.IncrementalAlterConfigsResponse, error)) error {
+	resp, err := connection.Ask(ctx, client, "incrementalAlterConfigs", send)
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func (c *Client) Close() {
 	c.Client.Close()
 }
 
-// OpenControllers makes a client for controllers, which answer no Metadata: every request goes to the first of them.
+// OpenControllers makes a client for controllers, which answer no Metadata: every request goes to the first of them that is there.
 func OpenControllers(bootstrap string, props kafkatext.Properties, clientID string, warn io.Writer) (*Client, error) {
 	cl, err := Open(bootstrap, props, clientID, warn)
 	if err != nil {
@@ -92,11 +92,37 @@ func OpenControllers(bootstrap string, props kafkatext.Properties, clientID stri
 
 // Request implements kmsg.Requestor.
 func (c *Client) Request(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
-	if c.controllers {
-		return c.SeedBrokers()[0].RetriableRequest(ctx, req)
+	if !c.controllers {
+		return c.Client.Request(ctx, req)
 	}
-	return c.Client.Request(ctx, req)
+	switch req.(type) {
+	case *kmsg.MetadataRequest, *kmsg.ListGroupsRequest, *kmsg.ListConfigResourcesRequest, *kmsg.DescribeClientQuotasRequest, *kmsg.DescribeUserSCRAMCredentialsRequest:
+		return nil, &kafkatext.Failure{Code: kerr.UnsupportedEndpointType.Code, Text: brokersOnly}
+	}
+	controller, err := c.controller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return controller.RetriableRequest(ctx, req)
 }
+
+// controller is the first of those given that is there: kgo would look for one that has gone until the time is over.
+func (c *Client) controller(ctx context.Context) (*kgo.Broker, error) {
+	given := c.SeedBrokers()
+	if len(given) == 1 {
+		return given[0], nil
+	}
+	var err error
+	for _, one := range given {
+		if _, err = one.Request(ctx, NewApiVersions()); !Unreachable(err) {
+			return one, nil
+		}
+	}
+	return nil, err
+}
+
+// brokersOnly are the Java client's words for what controllers do not serve.
+const brokersOnly = "This Admin API is not yet supported when communicating directly with the controller quorum."
 
 // Open makes a client. Nothing is dialled yet, but the bootstrap names must resolve. Failed dials are told to warn,
 // once an address.

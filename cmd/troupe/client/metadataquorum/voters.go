@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/cmd/troupe/client/connection"
@@ -153,6 +154,10 @@ func (r *remove) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) e
 		_, err := connection.AskSettled(ctx, client.Client, "removeRaftVoter", req.RequestWith, func(r *kmsg.RemoveRaftVoterResponse) error {
 			return kafkatext.Answer(r.ErrorCode, r.ErrorMessage)
 		})
+		var failure *kafkatext.Failure
+		if errors.As(err, &failure) && failure.Code == kerr.VoterNotFound.Code {
+			return notThere(ctx, client.Client, failure, done)
+		}
 		if err != nil {
 			return told(ctx, err)
 		}
@@ -166,4 +171,19 @@ func (r *remove) Run(ctx context.Context, fs *pflag.FlagSet, s option.Streams) e
 	}
 	_, err = fmt.Fprintf(s.Out, "%s KRaft controller %d with directory id %s\n", verb, id, directory) // two blanks, as the script
 	return err
+}
+
+// notThere says who votes when a voter was to be removed that is none: perhaps since it was removed before, and the answer was
+// lost.
+func notThere(ctx context.Context, client *connection.Client, failure *kafkatext.Failure, asked changed) error {
+	now, err := ask(ctx, client)
+	if err != nil {
+		return told(ctx, failure)
+	}
+	var voters []string
+	for _, v := range now.voters {
+		voters = append(voters, fmt.Sprintf("%d with directory id %s", v.ID, v.Directory))
+	}
+	return fmt.Errorf("%s\nController %d with directory id %s has no vote: it was removed before, or never had one. Those that vote: %s.",
+		failure.Qualified(), asked.Controller, asked.Directory, strings.Join(voters, ", "))
 }

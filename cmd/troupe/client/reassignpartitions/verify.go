@@ -107,7 +107,8 @@ func (s state) String() string {
 	return fmt.Sprintf("There is no active reassignment of partition %s, but replica set is %s rather than %s.", s.Partition, joined(s.Current), joined(s.Target))
 }
 
-// unlimit takes the throttles of all brokers and of the topics of the file back.
+// unlimit takes the throttles of all brokers and of the topics of the file back. A broker's are its own to take: those of one
+// that is not there stay, which is said at the end, where the script waits for it until its time is over.
 func (c *command) unlimit(ctx context.Context, all []move) error {
 	found, err := assignment.Read(ctx, c.client, []string{})
 	if err != nil {
@@ -125,12 +126,19 @@ func (c *command) unlimit(ctx context.Context, all []move) error {
 	slices.Sort(brokers)
 	brokers = slices.Compact(brokers)
 	c.say(fmt.Sprintf("Clearing broker-level throttles on broker%s %s", plural(len(brokers)), joined(brokers)))
-	if err := assignment.UnlimitBrokers(ctx, c.client, brokers); err != nil {
+	away, err := assignment.UnlimitReachable(ctx, c.client, brokers)
+	if err != nil {
 		return err
 	}
 	names := kafkatext.HashOrder(slices.Sorted(maps.Keys(topics)), 0)
 	c.say(fmt.Sprintf("Clearing topic-level throttles on topic%s %s", plural(len(names)), strings.Join(names, ",")))
-	return assignment.UnlimitReplicas(ctx, c.client, names)
+	if err := assignment.UnlimitReplicas(ctx, c.client, names); err != nil {
+		return err
+	}
+	if len(away) > 0 {
+		return fmt.Errorf("broker%s %s cannot be reached: throttles that are set there stay; repeat this when all brokers run", plural(len(away)), joined(away))
+	}
+	return nil
 }
 
 // list shows every move of the cluster.

@@ -181,5 +181,9 @@ func (e *execution) unlimit(ctx context.Context) error {
 	for _, m := range e.moves {
 		topics[m.Topic] = true
 	}
-	return errors.Join(assignment.UnlimitReplicas(ctx, e.client, slices.Sorted(maps.Keys(topics))), assignment.UnlimitBrokers(ctx, e.client, brokers))
+	away, err := assignment.UnlimitReachable(ctx, e.client, brokers)
+	if len(away) > 0 {
+		err = fmt.Errorf("the brokers %d cannot be reached: throttles that are set there stay", away)
+	}
+	return errors.Join(assignment.UnlimitReplicas(ctx, e.client, slices.Sorted(maps.Keys(topics))), err)
 }
