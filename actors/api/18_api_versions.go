@@ -74,7 +74,11 @@ func (n *Node) features(resp *kmsg.ApiVersionsResponse) {
 			s.MinVersion = 1
 		}
 		resp.SupportedFeatures = append(resp.SupportedFeatures, s)
-		if level := img.Feature(f.Name); level > 0 {
+		level := img.Feature(f.Name)
+		if f.Name == controller.KRaftVersionFeature {
+			level = n.Quorum().KRaftVersion
+		}
+		if level > 0 {
 			z := kmsg.NewApiVersionsResponseFinalizedFeature()
 			z.Name, z.MinVersionLevel, z.MaxVersionLevel = f.Name, level, level
 			resp.FinalizedFeatures = append(resp.FinalizedFeatures, z)

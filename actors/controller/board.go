@@ -20,6 +20,8 @@ type Status struct {
 	Active bool
 	// Voted is whom this node voted for in LeaderEpoch, NoVoter for none.
 	Voted quorum.VoterKey
+	// KRaftVersion is the finalized kraft.version, which is the quorum's own and no feature of the metadata.
+	KRaftVersion int16
 	// Bereft tells that the processes of so many voters have ended that nobody can be elected.
 	Bereft bool
 	// Votes tells that this node is a voter.
@@ -57,7 +59,11 @@ func (b *Board) Status() Status { return *b.latest.Load() }
 
 // clear is for the time between two terms.
 func (b *Board) clear() {
-	b.latest.Store(&Status{Leader: model.NoBroker, LeaderEpoch: model.NoLeaderEpoch, Voted: quorum.NoVoter, Elections: b.elections, Decided: b.former})
+	var kraftVersion int16
+	if before := b.latest.Load(); before != nil {
+		kraftVersion = before.KRaftVersion
+	}
+	b.latest.Store(&Status{KRaftVersion: kraftVersion, Leader: model.NoBroker, LeaderEpoch: model.NoLeaderEpoch, Voted: quorum.NoVoter, Elections: b.elections, Decided: b.former})
 }
 
 // Lacks says why no leader of the quorum is reached; empty while one is, and at first. It is for any goroutine.
@@ -76,7 +82,7 @@ func (a *Actor) show() {
 	l := a.leading()
 	next := Status{
 		Leader: l.Leader.ID, LeaderEpoch: l.Epoch, HighWatermark: a.log.HighWatermark(), LogEnd: a.log.LogEnd(), Active: a.machine.Leading(),
-		Bereft: a.bereft(), Voted: quorum.NoVoter, Voters: len(a.voters()), Observers: a.copies.observers(), Elections: a.board.elections,
+		KRaftVersion: a.kraftVersion, Bereft: a.bereft(), Voted: quorum.NoVoter, Voters: len(a.voters()), Observers: a.copies.observers(), Elections: a.board.elections,
 	}
 	if a.raft != nil {
 		next.Voted, next.Votes, next.State = a.raft.Voted(), a.raft.Votes(), a.raft.State()

@@ -66,7 +66,7 @@ func (a *Actor) newLevels(formatted map[string]int16, first bool) map[string]int
 	levels := map[string]int16{}
 	for _, f := range SupportedFeatures {
 		asked, named := formatted[f.Name]
-		if !named || f.Name == "kraft.version" { // the quorum's own, in its voters' checkpoint
+		if !named || f.Name == KRaftVersionFeature { // the quorum's own, in its voters' checkpoint
 			continue
 		}
 		levels[f.Name] = min(max(asked, f.MinSupportedVersion), f.MaxSupportedVersion)

@@ -55,12 +55,15 @@ func (m *Request) Fail(error) { m.Reply(refuse(m.Body, kerr.NotController)) }
 var SupportedFeatures = []record.FeatureRange{
 	{Name: "eligible.leader.replicas.version", MaxSupportedVersion: 1},
 	{Name: "group.version", MaxSupportedVersion: 1},
-	{Name: "kraft.version", MaxSupportedVersion: 1},
+	{Name: KRaftVersionFeature, MaxSupportedVersion: 1},
 	{Name: "metadata.version", MinSupportedVersion: int16(record.MinMetadataVersion), MaxSupportedVersion: int16(record.LatestMetadataVersion)},
 	{Name: "share.version"},
 	{Name: "streams.version"},
 	{Name: "transaction.version"},
 }
+
+// KRaftVersionFeature is finalized by the quorum, in its log, and not by a record of the metadata.
+const KRaftVersionFeature = "kraft.version"
 
 // newClusterLevels are the levels that Kafka 4.3 switches on in a new cluster, as far as they are supported. A cluster that is
 // older keeps its levels until somebody raises them (features upgrade).

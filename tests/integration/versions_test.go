@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"troupe/tests/node"
 	"troupe/tests/wire"
 )
 
@@ -50,6 +51,23 @@ func TestApiVersionsTellsTheFeatures(t *testing.T) {
 		}
 	}
 	t.Errorf("metadata.version is not finalized at 30: %+v", resp.FinalizedFeatures)
+}
+
+// Kafka 4.3.1 tells of 1 where its directory was formatted with --standalone, and of none with controller.quorum.voters.
+func TestApiVersionsTellsWhetherTheVotersMayChange(t *testing.T) {
+	for _, dynamic := range []bool{true, false} {
+		c := node.StartCluster(t, node.ClusterOptions{Nodes: 1, Dynamic: dynamic})
+		resp := wire.Ask[*kmsg.ApiVersionsResponse](t, c.Bootstrap(), wire.Versioned(apiVersionsRequest(), 4))
+		level := int16(0)
+		for _, f := range resp.FinalizedFeatures {
+			if f.Name == "kraft.version" {
+				level = f.MaxVersionLevel
+			}
+		}
+		if want := map[bool]int16{true: 1}[dynamic]; level != want {
+			t.Errorf("voters that may change: %v, and kraft.version is finalized at %d, want %d", dynamic, level, want)
+		}
+	}
 }
 
 // What is advertised is handled: every version of every API that the broker lists gets a reply that can be read.
