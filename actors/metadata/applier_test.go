@@ -3,6 +3,7 @@ package metadata
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,28 @@ func TestAnImageIsPublishedWhenItsOrdersAreTaken(t *testing.T) {
 	s.expect("then 10", "host b-0", "then 11")
 	if got := s.deps.Source.Image().Offset; got != 11 {
 		t.Errorf("the image published is that of offset %d", got)
+	}
+}
+
+// Both changes are in one image: else acks=all could be answered between them by the smaller of both numbers.
+func TestALeaderHearsOfSettingsBeforeItHearsOfAnISR(t *testing.T) {
+	s := newStage(t)
+	s.apply(s.topics(10, "a"), true)
+	s.expect("settled with 0", "host a-0", "then 10")
+	shrunk := record.NewPartitionChange(0, model.TopicID{'a'})
+	shrunk.ISR = []model.BrokerID{1}
+	two := "2"
+	for _, r := range []record.Record{&record.Config{ResourceType: 2, ResourceName: "a", Name: "min.insync.replicas", Value: &two}, shrunk} {
+		if err := s.editor.Apply(11, 1, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, d := s.editor.Publish()
+	s.apply(d, true)
+	s.run()
+	orders := slices.DeleteFunc(s.events, func(e string) bool { return !strings.HasPrefix(e, "order ") })
+	if want := []string{"order replica.configure", "order replica.become-leader"}; !slices.Equal(orders, want) {
+		t.Errorf("the replica hears %q, want %q", orders, want)
 	}
 }
 

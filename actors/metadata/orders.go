@@ -26,6 +26,9 @@ func (a *applier) order(ctx *kit.Context, m *Apply) {
 	a.inform(ctx, d)
 	a.introduce(ctx, d)
 	appears := a.appears(d.To)
+	// Settings come first: a leader that hears of a smaller ISR before it hears of a larger min.insync.replicas would commit
+	// alone what the controller counts on others to have, who are eligible leaders then.
+	a.configure(ctx, d)
 	for _, t := range d.Topics {
 		if t.After == nil {
 			a.drop(ctx, t.Before)
@@ -36,7 +39,6 @@ func (a *applier) order(ctx *kit.Context, m *Apply) {
 	if appears {
 		a.takeUp(ctx, d.To)
 	}
-	a.configure(ctx, d)
 	if m.Complete && !a.kept.settled {
 		a.kept.settled = true
 		a.clearAside(ctx)
