@@ -74,10 +74,10 @@ func (r *renewal) delete() {
 
 func (r *renewal) create() { r.load.createBy(r.client, r.shape, r.find) }
 
-// find waits until this client knows the new topic.
+// find waits until this client knows the new topic: a broker that was cut off may tell of one from before the last.
 func (r *renewal) find() {
 	r.refresh(func() {
-		if id := r.ids[r.shape.name]; id == r.old || id == [16]byte{} {
+		if id := r.ids[r.shape.name]; r.gone[id] || id == [16]byte{} {
 			r.later(r.find)
 			return
 		}
