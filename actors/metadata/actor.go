@@ -17,7 +17,7 @@ import (
 type Apply struct {
 	// Delta may begin at another image than the last one applied, when the controller began anew.
 	Delta image.Delta
-	// Complete says that everything committed before this node's start is in it: what no topic claims is stray.
+	// Complete says that everything committed before this node's start is in it: replicas begin, and what no topic claims is stray.
 	Complete bool
 	Then     func() // called on the metadata actor's goroutine; may be nil
 }
@@ -76,6 +76,7 @@ type Deps struct {
 // progress is what outlives the instances: a panic must not lose an image, nor the answers that wait for it.
 type progress struct {
 	ordered *image.Image // the last image whose orders were begun
+	seen    *image.Image // the last one before the metadata was complete
 	settled bool
 	present bool // this process has been registered and unfenced
 	alone   bool // there is no other broker
@@ -100,7 +101,7 @@ type application struct {
 
 // New makes an actor that goes on after a panic where it was.
 func New(d Deps) kit.Props {
-	kept := &progress{ordered: d.Source.Image(), found: d.Found}
+	kept := &progress{ordered: d.Source.Image(), seen: d.Source.Image(), found: d.Found}
 	return kit.Props{Kind: "metadata", New: func() kit.Behavior { return &applier{deps: d, kept: kept} }}
 }
 
@@ -110,7 +111,11 @@ func (a *applier) Start(ctx *kit.Context) {
 	if ctx.Incarnation() == 1 {
 		return
 	}
-	a.kept.ordered = a.deps.Source.Image()
+	if a.kept.settled {
+		a.kept.ordered = a.deps.Source.Image()
+	} else {
+		a.kept.ordered = image.Empty(a.kept.ordered.ClusterID)
+	}
 	a.next(ctx)
 }
 

@@ -14,11 +14,16 @@ import (
 )
 
 // order turns what changed into orders for replicas.
+//
+// An image that lacks some of what was committed before this start orders nothing: a topic in it may have been deleted and
+// made again since, and the log that is here be that of the later one.
 func (a *applier) order(ctx *kit.Context, m *Apply) {
-	d := m.Delta
-	if d.From != a.kept.ordered {
-		d = image.Diff(a.kept.ordered, d.To)
+	if !a.kept.settled && !m.Complete {
+		a.introduce(ctx, deltaFrom(a.kept.seen, m.Delta))
+		a.kept.seen = m.Delta.To
+		return
 	}
+	d := deltaFrom(a.kept.ordered, m.Delta)
 	a.kept.ordered = d.To
 	if a.kept.settled { // what a start replays was told when it happened
 		a.tell(d)
@@ -39,11 +44,19 @@ func (a *applier) order(ctx *kit.Context, m *Apply) {
 	if appears {
 		a.takeUp(ctx, d.To)
 	}
-	if m.Complete && !a.kept.settled {
+	if !a.kept.settled {
 		a.kept.settled = true
 		a.clearAside(ctx)
 		a.deps.Settled(a.kept.claimed)
 	}
+}
+
+// deltaFrom gives the changes since an image, which is not always the one before.
+func deltaFrom(from *image.Image, d image.Delta) image.Delta {
+	if d.From != from {
+		d = image.Diff(from, d.To)
+	}
+	return d
 }
 
 // topic orders each partition that changed, by whether this broker is among its replicas and has a log of it.
