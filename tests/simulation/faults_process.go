@@ -5,7 +5,7 @@ import "time"
 // bringUp starts a machine that is down, when its time has come or the faults are over.
 func (h *host) bringUp() {
 	h.off = false
-	if h.process != nil {
+	if h.process != nil || h.dying { // who loses its power is brought up after that
 		return
 	}
 	h.resetClock()
@@ -34,6 +34,7 @@ func (w *World) powerFault(h *host) bool {
 		return false
 	}
 	away, calls := w.downtime(), w.random.IntN(20)
+	h.dying = true
 	h.disk.CutAfter(calls)
 	w.after(w.between(0, 50*time.Millisecond), func() {
 		w.note("power", "node %d loses it within %d calls of its disk, for %s", h.id, calls, away)

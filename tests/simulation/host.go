@@ -26,6 +26,7 @@ type host struct {
 	id      int
 	disk    *vfs.CrashFS
 	off     bool // without power
+	dying   bool // about to lose it: the disk answers no more at some moment
 	process *process
 	lives   int
 	// skew and drift are the machine's clock against the world's: it is ahead, and goes faster by parts in a million.
@@ -215,7 +216,7 @@ func (h *host) losePower() {
 	if p := h.process; p != nil {
 		p.dead, h.process = true, nil
 	}
-	h.off = true
+	h.off, h.dying = true, false
 	for _, e := range h.world.net.of(h.id) {
 		e.forget()
 	}
