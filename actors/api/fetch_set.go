@@ -116,6 +116,23 @@ func (s *fetchSet) Changed(t *kit.Turn, key uint32) {
 	if p.watch == watchedOnce {
 		p.watch = unwatched
 	}
+	s.stir(t, p)
+}
+
+// Unwatched queues the partition, too: whoever looks at it next asks for a watch again.
+func (s *fetchSet) Unwatched(key uint32) {
+	s.mu.Lock()
+	p := s.parts[key]
+	if p == nil {
+		s.mu.Unlock()
+		return
+	}
+	p.watch = unwatched
+	s.stir(nil, p)
+}
+
+// stir queues a partition and wakes the poll that waits. It ends the caller's hold of mu.
+func (s *fetchSet) stir(t *kit.Turn, p *fetchPart) {
 	s.push(p)
 	wake := s.wake
 	s.mu.Unlock()

@@ -151,6 +151,8 @@ func TestAFollowerThatPanicsGoesOn(t *testing.T) {
 // bomb is a watcher that panics, once.
 type bomb struct{ went bool }
 
+func (b *bomb) Unwatched(uint32) {}
+
 func (b *bomb) Changed(*kit.Turn, uint32) {
 	if !b.went {
 		b.went = true

@@ -76,6 +76,8 @@ type Unwatch struct {
 // It must be comparable.
 type Watcher interface {
 	Changed(t *kit.Turn, key uint32)
+	// Unwatched is told instead of a Watch that the replica did not take, as its actor does not run yet: nothing will be called.
+	Unwatched(key uint32)
 }
 
 // BecomeLeader makes the replica lead at an epoch.
@@ -171,7 +173,7 @@ func (m *Append) Fail(error) {
 }
 
 // Fail wakes the watcher, which then finds the replica gone.
-func (m *Watch) Fail(error) { m.Watcher.Changed(nil, m.Key) }
+func (m *Watch) Fail(error) { m.Watcher.Unwatched(m.Key) }
 
 // Fail answers as for a leader that moved.
 func (m *DeleteRecords) Fail(error) { m.Done(model.NoOffset, kerr.NotLeaderOrFollower) }

@@ -187,6 +187,8 @@ type watcher struct {
 	name string
 }
 
+func (x *watcher) Unwatched(key uint32) { x.w.note("%s: %d not watched", x.name, key) }
+
 func (x *watcher) Changed(_ *kit.Turn, key uint32) { x.w.note("%s: %d changed", x.name, key) }
 
 type testLog struct{ t *testing.T }
