@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"troupe/actors/api"
+	"troupe/actors/controller"
 	"troupe/actors/kit"
 	"troupe/actors/replica"
 	"troupe/actors/trace"
@@ -54,6 +55,7 @@ func newWorld(t testing.TB) *world {
 		Node: &api.Node{
 			ID: 1, Config: &configs.Broker{}, Images: noTopics{image.Empty("c")}, Replicas: replica.NewDirectory(),
 			Authorizer: api.AllowAll{}, APIs: api.Table(), Sessions: api.NewSessions(w.clock, 10), Clock: w.clock, Log: log, Stats: &api.Stats{},
+			Quorum: controller.NewBoard().Status,
 		},
 		Log: log, Trace: trace.New(trace.Options{Clock: w.clock}), Context: ctx, Credits: kit.NewCredits(1 << 20),
 		ConnectionBytes: 1 << 20, RequestMax: 1 << 20, IdleMax: time.Minute, SendBuffer: 4096, ReceiveBuffer: -1,
