@@ -55,6 +55,9 @@ func (l *losses) look(i *image.Image) {
 }
 
 func (l *losses) forgive(tp model.TopicPartition) {
+	if book := l.world.load.ledgers[tp.String()]; book != nil { // another one than before, where the topic was made again
+		book.forgiven = true
+	}
 	if l.forgiven[tp] {
 		return
 	}
@@ -62,7 +65,4 @@ func (l *losses) forgive(tp model.TopicPartition) {
 	l.world.note("forgiven", "%s: all that had to have its records lost what was not synced", tp)
 	l.world.cover.meet(forgiveness)
 	l.offsets = l.offsets || tp.Topic == offsetsTopic
-	if book := l.world.load.ledgers[tp.String()]; book != nil {
-		book.forgiven = true
-	}
 }
