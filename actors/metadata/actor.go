@@ -76,7 +76,6 @@ type Deps struct {
 // progress is what outlives the instances: a panic must not lose an image, nor the answers that wait for it.
 type progress struct {
 	ordered *image.Image // the last image whose orders were begun
-	seen    *image.Image // the last one before the metadata was complete
 	settled bool
 	present bool // this process has been registered and unfenced
 	alone   bool // there is no other broker
@@ -101,7 +100,7 @@ type application struct {
 
 // New makes an actor that goes on after a panic where it was.
 func New(d Deps) kit.Props {
-	kept := &progress{ordered: d.Source.Image(), seen: d.Source.Image(), found: d.Found}
+	kept := &progress{ordered: d.Source.Image(), found: d.Found}
 	return kit.Props{Kind: "metadata", New: func() kit.Behavior { return &applier{deps: d, kept: kept} }}
 }
 

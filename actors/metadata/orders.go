@@ -19,8 +19,7 @@ import (
 // made again since, and the log that is here be that of the later one.
 func (a *applier) order(ctx *kit.Context, m *Apply) {
 	if !a.kept.settled && !m.Complete {
-		a.introduce(ctx, deltaFrom(a.kept.seen, m.Delta))
-		a.kept.seen = m.Delta.To
+		a.introduce(ctx, deltaFrom(a.deps.Source.Image(), m.Delta))
 		return
 	}
 	d := deltaFrom(a.kept.ordered, m.Delta)

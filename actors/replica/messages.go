@@ -172,7 +172,7 @@ func (m *Append) Fail(error) {
 	m.Sink.AppendDone(m.Index, AppendResult{Code: kerr.NotLeaderOrFollower, BaseOffset: model.NoOffset, LogAppendTime: -1, LogStart: model.NoOffset, Refused: true})
 }
 
-// Fail wakes the watcher, which then finds the replica gone.
+// Fail tells the watcher that nobody watches for it.
 func (m *Watch) Fail(error) { m.Watcher.Unwatched(m.Key) }
 
 // Fail answers as for a leader that moved.
