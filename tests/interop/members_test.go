@@ -47,6 +47,13 @@ func (r *readings) of(member string) int {
 	return r.counts[member]
 }
 
+// lines tells how many different ones were read.
+func (r *readings) lines() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.by)
+}
+
 // library starts members of a group with one client library. A member reads until it is asked to leave, which commits what
 // it has read and waits until it is gone.
 type library func(t *testing.T, address, group, topic, member string, r *readings) (leave func())
