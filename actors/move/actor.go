@@ -90,6 +90,10 @@ type course struct {
 	shown  bool
 	next   *Begin // when this one has given way
 	ending bool
+	// dropped tells that the replica is being deleted.
+	dropped bool
+	// lent is set from when the replica may begin with the copy until it is known that it has not: nobody else touches the files.
+	lent bool
 }
 
 // answer tells those who asked for this move.
@@ -121,6 +125,7 @@ func (s *supervisor) Receive(ctx *kit.Context, m kit.Message) {
 	case *Dropped:
 		if c := s.moves[m.Handle]; c != nil {
 			s.supersede(c, nil, errDropped)
+			c.dropped = true
 			s.giveWay(ctx, c)
 		}
 	case *shown:
@@ -197,9 +202,9 @@ func (s *supervisor) supersede(c *course, next *Begin, err error) {
 }
 
 func (s *supervisor) giveWay(ctx *kit.Context, c *course) {
-	if !c.ending {
+	if !c.ending || c.dropped {
 		c.ending = true
-		ctx.Send(c.ref, &giveUp{})
+		ctx.Send(c.ref, &giveUp{c.dropped})
 	}
 }
 
@@ -207,6 +212,6 @@ func (s *supervisor) run(ctx *kit.Context, c *course) {
 	deps := s.deps
 	c.ref = ctx.Spawn(c.handle.TP.String()+"@"+c.unique.String(), kit.Props{Kind: "mover", New: func() kit.Behavior { return &mover{deps: deps, course: c} }})
 	if c.ending {
-		ctx.Send(c.ref, &giveUp{})
+		ctx.Send(c.ref, &giveUp{c.dropped})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/codec/kerr"
 	"troupe/internal/vfs"
 )
 
@@ -126,6 +127,80 @@ func TestADestinationThatFailsAtAnyCallEndsTheMove(t *testing.T) {
 		w.acknowledged(false)
 		if t.Failed() || n > 2000 {
 			t.Fatalf("with /b failing from call %d on", n)
+		}
+	}
+}
+
+// A source that fails in any call takes the replica down, or comes too late for that; whichever it is, the log is whole in one of
+// the two directories when the disk is there again.
+func TestASourceThatFailsAtAnyCallLeavesTheLogWholeInOneDirectory(t *testing.T) {
+	ended := false
+	for n := 0; !ended; n++ {
+		w := newWorld(t, uint64(n))
+		w.produce(numbered(25)...)
+		w.run()
+		calls := 0
+		w.fs.Hook(func(c vfs.Call) vfs.Fault {
+			if !strings.HasPrefix(c.Name, "/a") {
+				return vfs.Fault{}
+			}
+			if calls++; calls > n {
+				return vfs.Fault{Err: syscall.EIO}
+			}
+			return vfs.Fault{}
+		})
+		w.to("/b")
+		w.run()
+		w.pass(2 * time.Second)
+		ended = calls <= n
+		if in := w.handle.Dir(); w.named != in.Path {
+			t.Errorf("it lies in %s, and the metadata names %s", in.Path, w.named)
+		} else if in.Path == "/b" {
+			w.produce("after it")
+			w.run()
+			w.acknowledged(true)
+		}
+		w.fs.Hook(nil)
+		w.life.gone = true
+		w.fs.Exit()
+		w.again(true)
+		w.acknowledged(false)
+		if t.Failed() || n > 2000 {
+			t.Fatalf("with /a failing from call %d on", n)
+		}
+	}
+}
+
+// One call that finds the disk full, whichever it is, costs time and nothing else.
+func TestADiskThatIsFullForOneCallEndsNoMoveInDoubt(t *testing.T) {
+	ended := false
+	for n := 0; !ended; n++ {
+		w := newWorld(t, uint64(n))
+		w.produce(numbered(25)...)
+		w.run()
+		calls := 0
+		w.fs.Hook(func(vfs.Call) (f vfs.Fault) {
+			if calls++; calls == n {
+				f.Err = syscall.ENOSPC
+			}
+			return f
+		})
+		w.to("/b")
+		w.run()
+		w.pass(5 * time.Second)
+		ended = calls < n
+		w.fs.Hook(nil)
+		w.produce("after it")
+		w.pass(5 * time.Second)
+		w.acknowledged(false)
+		if last := w.sent[len(w.sent)-1]; !last.done || last.code != kerr.None {
+			w.t.Errorf("in the end a record is answered: %v, %s", last.done, last.code.Name())
+		}
+		if in := w.handle.Dir(); w.named != in.Path || w.handle.Future() != nil {
+			t.Errorf("it lies in %s, the metadata names %s, the copy is %+v", in.Path, w.named, w.handle.Future())
+		}
+		if t.Failed() || n > 2000 {
+			t.Fatalf("where call %d finds no room", n)
 		}
 	}
 }

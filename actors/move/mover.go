@@ -34,7 +34,7 @@ type mover struct {
 	deps *Deps
 	*course
 	log    *partitionlog.Log // nil until it is open, and when it is not this actor's any more
-	lent   *partitionlog.Log // to the replica, which takes it or gives it back
+	swaps  *partitionlog.Log // with the replica, which takes it or gives it back
 	work   int               // jobs and tasks under way
 	rests  bool              // nothing new is begun for a while
 	end    model.Offset      // at which the replica is frozen
@@ -42,7 +42,7 @@ type mover struct {
 	naming bool // the copy has everything, and is being marked or swapped
 	// assigning is set once the controller was asked to name the copy's directory, assigned once the metadata does.
 	assigning, assigned bool
-	over                bool
+	over, deleted       bool
 	failure             error
 }
 
@@ -78,7 +78,7 @@ type (
 		err         error
 	}
 	goOn    struct{}
-	giveUp  struct{}
+	giveUp  struct{ deleted bool } // the replica
 	removed struct{ err error }
 )
 
@@ -100,6 +100,10 @@ func futurePath(h *replica.Handle, to *disk.Dir, unique model.UUID) string {
 func (m *mover) Start(ctx *kit.Context) {
 	if ctx.Incarnation() > 1 {
 		m.handle.Send(&replica.Thaw{}) // of what the instance before has frozen
+	}
+	if m.lent { // by that one
+		m.inquire(ctx)
+		return
 	}
 	m.open(ctx)
 }
@@ -148,8 +152,7 @@ func (m *mover) Receive(ctx *kit.Context, msg kit.Message) {
 	case *frozen:
 		if msg.incarnation == age {
 			m.work--
-			m.froze, m.end = msg.err == nil, msg.end
-			m.restAfter(ctx, msg.err)
+			m.frozen(ctx, msg)
 		}
 	case *marked:
 		if msg.incarnation == age {
@@ -168,8 +171,11 @@ func (m *mover) Receive(ctx *kit.Context, msg kit.Message) {
 		}
 	case *goOn: // void after a restart
 		m.rests = false
+		if m.lent && m.swaps == nil {
+			m.inquire(ctx)
+		}
 	case *giveUp:
-		m.over = true
+		m.over, m.deleted = true, msg.deleted
 	case *removed:
 		m.gone(ctx, msg.err)
 	}
@@ -446,28 +452,67 @@ func (m *mover) swap(ctx *kit.Context, err error) {
 	}
 	self, age := ctx.Self(), ctx.Incarnation()
 	m.work++
-	m.log, m.lent = nil, m.log
-	m.handle.Send(&replica.Swap{Log: m.lent, To: m.to, Unique: m.unique, Done: func(err error) { self.Send(&swapped{age, err}) }})
+	m.log, m.swaps, m.lent = nil, m.log, true
+	m.handle.Send(&replica.Swap{Log: m.swaps, To: m.to, Unique: m.unique, Done: func(err error) { self.Send(&swapped{age, err}) }})
 }
 
-// swapped ends the move. A replica that refused has gone on meanwhile: the copy does too, or finds its name taken.
+// swapped ends the move. A replica that refused has gone on meanwhile, and the copy does too. One that had begun finds out where
+// its log is, which may be in the copy alone.
 func (m *mover) swapped(ctx *kit.Context, err error) {
-	m.froze, m.naming = false, false
-	log := m.lent
-	m.lent = nil
-	if err == nil || m.handle.Dir() == m.to {
-		m.handle.SetFuture(nil)
-		m.deps.Log.Info("a replica was moved to another log directory", "partition", m.handle.TP.String(), "dir", m.to.Path)
-		ctx.Send(ctx.Parent(), &ended{m.handle, nil})
+	log := m.swaps
+	m.swaps = nil
+	if err != nil && m.handle.Dir() != m.to && log.Err() != nil {
+		m.inquire(ctx)
 		return
 	}
-	if log.Err() != nil { // the replica had begun with it
-		m.open(ctx)
+	m.froze, m.naming, m.lent = false, false, false
+	if err == nil || m.handle.Dir() == m.to {
+		m.arrived(ctx)
 		return
 	}
 	m.log = log
 	m.publish()
 	m.rest(ctx, restFor)
+}
+
+// arrived ends the move well.
+func (m *mover) arrived(ctx *kit.Context) {
+	m.handle.SetFuture(nil)
+	m.deps.Log.Info("a replica was moved to another log directory", "partition", m.handle.TP.String(), "dir", m.to.Path)
+	ctx.Send(ctx.Parent(), &ended{m.handle, nil})
+}
+
+// inquire has the replica say that it has found its log: it can be frozen then. In a directory that failed it finds nothing before
+// the next start, which takes the copy where the log is not: until then the copy stays, and is shown.
+func (m *mover) inquire(ctx *kit.Context) {
+	if m.handle.Dir().Err() == nil {
+		m.freeze(ctx)
+		return
+	}
+	m.deps.Log.Error("a move to another log directory ends in doubt: the next start finds out which log is whole", "partition", m.handle.TP.String(), "dir", m.to.Path)
+	m.deps.Stays(m.handle)
+	ctx.Send(ctx.Parent(), &ended{m.handle, disk.ErrFenced})
+}
+
+// frozen goes on with the last batches, or with what was found out.
+func (m *mover) frozen(ctx *kit.Context, msg *frozen) {
+	switch {
+	case !m.lent:
+		m.froze, m.end = msg.err == nil, msg.end
+		m.restAfter(ctx, msg.err)
+	case msg.err != nil && m.deleted:
+		m.abandon(ctx)
+	case msg.err != nil:
+		m.rest(ctx, restFor)
+	default:
+		m.handle.Send(&replica.Thaw{})
+		m.froze, m.naming, m.lent = false, false, false
+		if m.handle.Dir() == m.to {
+			m.arrived(ctx)
+			return
+		}
+		m.open(ctx)
+	}
 }
 
 // fail ends the move with the replica where it was. What cannot be removed now the next start goes on with.
