@@ -96,6 +96,7 @@ func (f *fetcher) Receive(ctx *kit.Context, m kit.Message) {
 // EndBatch sends the next fetch, when it is time.
 func (f *fetcher) EndBatch(ctx *kit.Context) {
 	now := ctx.Now()
+	f.machine.under(f.deps.Epoch())
 	if req := f.machine.next(now); req != nil {
 		f.fetch(ctx, req, now)
 	}
@@ -116,7 +117,6 @@ func (f *fetcher) arm(ctx *kit.Context, now time.Time) {
 }
 
 func (f *fetcher) fetch(ctx *kit.Context, req *kmsg.FetchRequest, now time.Time) {
-	req.ReplicaState.ID, req.ReplicaState.Epoch = int32(f.deps.Self), int64(f.deps.Epoch())
 	self, age := ctx.Self(), ctx.Incarnation()
 	call := &peer.Call{Link: peer.Broker, Body: req, Deadline: now.Add(f.deps.Limits.Timeout), Turn: ctx.Turn()}
 	call.Done = func(resp kmsg.Response, err error) {

@@ -74,6 +74,7 @@ type machine struct {
 
 	sessionID    int32
 	sessionEpoch int32
+	brokerEpoch  model.BrokerEpoch // that the session's requests tell
 	flying       bool
 	held         int // partitions of the session that can be fetched
 	holdUntil    time.Time
@@ -93,9 +94,13 @@ func (m *machine) follow(h *replica.Handle, at replica.Position) {
 		m.parts[h], m.byKey[partKey{h.TopicID, h.TP.Partition}] = p, p
 	}
 	p.failures = 0
-	p.highWatermark, p.leaderStart = model.NoOffset, model.NoOffset
+	p.forgetMarks()
 	m.proceed(p, at)
 }
+
+// forgetMarks says that the replica may not have what the leader last told: its log was cut instead, or it took nothing. The
+// leader tells again then, also if nothing moves any more.
+func (p *part) forgetMarks() { p.highWatermark, p.leaderStart = model.NoOffset, model.NoOffset }
 
 // proceed makes a partition ready at a position.
 func (m *machine) proceed(p *part, at replica.Position) {
@@ -146,6 +151,9 @@ func (m *machine) unfollow(h *replica.Handle) {
 // progress goes on with a partition whose replica has written what came.
 func (m *machine) progress(g *replica.Progress, now time.Time) {
 	p := m.parts[g.Handle]
+	if p != nil && p.state == busy && (g.Err != nil || g.Offset <= p.Offset) {
+		p.forgetMarks()
+	}
 	switch {
 	case p == nil:
 	case g.Err != nil:
@@ -193,6 +201,15 @@ func (m *machine) next(now time.Time) *kmsg.FetchRequest {
 	}
 	m.flying = true
 	return req
+}
+
+// under begins a new session when this broker was registered anew: of a partition that is not named the leader would go by the
+// epoch that it was last named under, and not let the replica into the ISR.
+func (m *machine) under(epoch model.BrokerEpoch) {
+	if !m.flying && epoch != m.brokerEpoch {
+		m.brokerEpoch = epoch
+		m.endSession()
+	}
 }
 
 // wake makes ready what has rested for long enough.
@@ -243,6 +260,7 @@ func (m *machine) request() *kmsg.FetchRequest {
 	}
 	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(wait.Milliseconds()), m.limits.MinBytes, m.limits.ResponseMaxBytes
 	req.SessionID, req.SessionEpoch = m.sessionID, m.sessionEpoch
+	req.ReplicaState.ID, req.ReplicaState.Epoch = int32(m.self), int64(m.brokerEpoch)
 	return req
 }
 

@@ -122,6 +122,62 @@ func TestWhatALeaderAloneHadGoesWhenItFollowsTheNext(t *testing.T) {
 	})
 }
 
+// Its session at the leader goes on, in which partitions that have no news are not named.
+func TestABrokerThatRegistersAnewWhileItRunsJoinsTheISRThoughNothingIsWritten(t *testing.T) {
+	each(t, func(w *world) {
+		w.produce("a")
+		w.pass(100 * time.Millisecond)
+		w.state.ISR = []model.BrokerID{1, 2} // it was unregistered
+		w.state.Epoch++
+		w.register(w.brokers[3].process)
+		w.tell()
+		w.recheck()
+		w.pass(time.Second)
+		w.converged()
+	})
+}
+
+func TestAFollowerWhoseLogWasCutLearnsTheHighWatermarkThoughNothingIsWritten(t *testing.T) {
+	each(t, func(w *world) {
+		w.produce("a", "b")
+		w.pass(100 * time.Millisecond)
+		for _, id := range []model.BrokerID{2, 3} {
+			w.cut[[2]model.BrokerID{id, 1}] = true
+		}
+		w.produceTo(1, "only here", false)
+		w.run()
+		w.kill(1, false)
+		w.elect(2, 2, 3)
+		clear(w.cut)
+		w.pass(100 * time.Millisecond)
+		w.start(1) // its checkpoint knows of no high watermark
+		w.pass(time.Second)
+		w.converged()
+	})
+}
+
+// It stands still for a moment when it is moved to another log directory (KIP-113).
+func TestAFollowerThatStandsStillTakesTheHighWatermarkWhenItGoesOn(t *testing.T) {
+	each(t, func(w *world) {
+		w.cut[[2]model.BrokerID{3, 1}] = true
+		w.produce("a")
+		w.pass(100 * time.Millisecond)
+		h := w.brokers[2].process.handle
+		h.Send(&replica.Freeze{Within: time.Hour, Done: func(end model.Offset, err error) {
+			if end != 1 || err != nil {
+				w.t.Errorf("it stands still at %d, %v", end, err)
+			}
+		}})
+		w.run()
+		clear(w.cut)
+		w.pass(100 * time.Millisecond)
+		w.acknowledged(1)
+		h.Send(&replica.Thaw{})
+		w.pass(time.Second)
+		w.converged()
+	})
+}
+
 // A supervisor restarts the replica; the followers, who have nothing new to say, are in sync all the same.
 func TestALeaderThatPanicsGoesOnWithItsFollowers(t *testing.T) {
 	each(t, func(w *world) {

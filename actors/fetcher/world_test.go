@@ -56,13 +56,15 @@ type broker struct {
 
 type process struct {
 	*broker
-	world  *world
-	gone   bool
-	system *kit.System
-	tracer *trace.Tracer
-	shard  kit.Ref
-	node   *api.Node
-	handle *replica.Handle
+	world *world
+	gone  bool
+	// registered is the epoch that this process tells leaders.
+	registered model.BrokerEpoch
+	system     *kit.System
+	tracer     *trace.Tracer
+	shard      kit.Ref
+	node       *api.Node
+	handle     *replica.Handle
 }
 
 // sent is a record and what became of it.
@@ -146,13 +148,11 @@ func (w *world) start(id model.BrokerID) {
 	warden := p.system.Spawn("warden", kit.Props{Kind: "test", New: func() kit.Behavior { return ignorant{} }})
 	dir := disk.Open(p.system, partitionlog.NewEnv(vfs.Mortal{FS: b.fs, Gone: func() bool { return p.gone }}, vfs.NewDescriptors(1000)), "/data", model.DirectoryID{byte(id)}, disk.Lanes{}, warden)
 	limits := Limits{WaitMax: 500 * time.Millisecond, Backoff: time.Second, Timeout: 30 * time.Second, MinBytes: 1, PartitionBytes: 1 << 20, ResponseMaxBytes: 10 << 20}
-	w.apply(&record.RegisterBroker{BrokerID: id, IncarnationID: model.UUID{byte(id), byte(w.offset)}})
-	b.epoch = model.BrokerEpoch(w.offset)
-	epoch := b.epoch
+	w.register(p)
 	deps := &replica.Deps{
 		Self: id, Log: log, ProducerExpiry: func() time.Duration { return time.Hour }, LagMax: lagMax, Eligible: w.eligible,
 		Fetchers: p.system.Spawn("fetchers", New(Deps{
-			Self: id, Peers: wire{p}, Epoch: func() model.BrokerEpoch { return epoch }, Limits: limits, Log: log,
+			Self: id, Peers: wire{p}, Epoch: func() model.BrokerEpoch { return p.registered }, Limits: limits, Log: log,
 			Quota: quota(&w.followerRate), Counts: &replica.Counts{}, Moves: func(model.TopicPartition) bool { return false },
 		})),
 		Alterations: p.system.Spawn("alterations", kit.Props{Kind: "test", New: func() kit.Behavior { return controller{p} }}),
@@ -172,6 +172,14 @@ func (w *world) start(id model.BrokerID) {
 	b.process = p
 	p.shard.Send(host)
 	w.recheck()
+}
+
+// register gives a process an epoch.
+func (w *world) register(p *process) {
+	w.t.Helper()
+	w.apply(&record.RegisterBroker{BrokerID: p.id, IncarnationID: model.UUID{byte(p.id), byte(w.offset)}})
+	p.epoch = model.BrokerEpoch(w.offset)
+	p.registered = p.epoch
 }
 
 // quota goes by a rate that the test may change.

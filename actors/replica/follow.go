@@ -72,23 +72,19 @@ func (a *actor) fetched(ctx *kit.Context, m *Fetched) {
 		return
 	}
 	f.fetcher, f.loan = m.Fetcher, m.Loan
-	if a.frozen() { // it is asked for again when the log is there
-		f.due = true
-		return
-	}
 	do, at := m.judge(standing{a.log.LogStart(), a.log.StagedEnd(), a.log.EpochEnd})
-	switch do {
-	case askAgain:
-		f.due = true
-	case cutBack, beginAt:
-		a.cutTo(at, do == beginAt)
-	case takeIn:
+	if do == takeIn { // the leader tells its marks once
 		f.highWatermark, f.logStart = m.HighWatermark, m.LogStart
-		if len(m.Batches) > 0 {
-			f.due = true
-			f.failed = a.takeIn(ctx, m)
-			return
-		}
+	}
+	switch {
+	case do == askAgain, a.frozen(): // it is asked for again when the log is there
+		f.due = true
+	case do != takeIn:
+		a.cutTo(at, do == beginAt)
+	case len(m.Batches) > 0:
+		f.due = true
+		f.failed = a.takeIn(ctx, m)
+	default:
 		a.followMarks()
 	}
 }

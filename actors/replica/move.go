@@ -133,6 +133,7 @@ func (a *actor) unfreeze(ctx *kit.Context, err error) {
 		return
 	}
 	a.following.due = a.following.due || a.following.told
+	a.followMarks()
 	stalled := a.stalled
 	a.stalled = nil
 	for _, s := range stalled {
