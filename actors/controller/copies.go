@@ -127,6 +127,12 @@ func (a *Actor) isVoter(k quorum.VoterKey) bool {
 	return slices.ContainsFunc(a.raft.Voters(), func(v batch.Voter) bool { return v.ID == k.ID && v.DirectoryID == k.Directory })
 }
 
+// inQuorum tells whether a node votes, or follows this leader.
+func (a *Actor) inQuorum(id model.BrokerID) bool {
+	return slices.ContainsFunc(a.raft.Voters(), func(v batch.Voter) bool { return v.ID == id }) ||
+		slices.ContainsFunc(a.copies.list, func(r *logCopy) bool { return r.observes && r.key.ID == id })
+}
+
 // described gives times in milliseconds, -1 where there is none.
 func (r *logCopy) described() kmsg.DescribeQuorumResponseTopicPartitionReplicaState {
 	out := kmsg.NewDescribeQuorumResponseTopicPartitionReplicaState()

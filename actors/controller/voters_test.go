@@ -142,3 +142,45 @@ func (w *world) allVote(n *node) bool {
 	lead := w.leader()
 	return lead != nil && lead.board.Status().Voters == len(w.nodes) && n.board.Status().Votes
 }
+
+// A controller that does not know a level would end at its record. One that is gone stays registered, as in Kafka.
+func TestALevelIsAskedOfTheControllersThatThereAre(t *testing.T) {
+	w := newDynamicWorld(t, 1, 3, func(c *configs.Broker) { c.Quorum.AutoJoin = false })
+	lead := w.elected(2 * time.Second)
+	old := w.nodes[0]
+	if old == lead {
+		old = w.nodes[1]
+	}
+	w.register(old) // its process is the one that the others are connected to
+	register := kmsg.NewPtrControllerRegistrationRequest()
+	register.ControllerID, register.IncarnationID = int32(old.id), old.incarnation()
+	answered := old.ask(register)
+	w.until("the controller is registered", time.Second, func() bool { return len(answered) > 0 })
+	if code := kerr.Code((<-answered).(*kmsg.ControllerRegistrationResponse).ErrorCode); code != kerr.None {
+		t.Fatalf("its registration is answered by %s", code.Name())
+	}
+	upgrade := func(level int16) kerr.Code {
+		t.Helper()
+		req := kmsg.NewPtrUpdateFeaturesRequest()
+		req.Version = 2
+		u := kmsg.NewUpdateFeaturesRequestFeatureUpdate()
+		u.Feature, u.MaxVersionLevel, u.UpgradeType = "group.version", level, 2-int8(level)
+		req.FeatureUpdates = []kmsg.UpdateFeaturesRequestFeatureUpdate{u}
+		answer := lead.ask(req)
+		w.until("the level is answered", time.Second, func() bool { return len(answer) > 0 })
+		return kerr.Code((<-answer).(*kmsg.UpdateFeaturesResponse).ErrorCode)
+	}
+	if code := upgrade(0); code != kerr.None {
+		t.Fatalf("the level that all know is answered by %s", code.Name())
+	}
+	if code := upgrade(1); code != kerr.InvalidUpdateVersion {
+		t.Errorf("a level that a voter does not know is answered by %s", code.Name())
+	}
+	old.kill(true)
+	lead = w.elected(2 * time.Second)
+	removal := lead.remove(old)
+	w.until("the voter is removed", 3*time.Second, func() bool { return len(removal) > 0 })
+	if code := upgrade(1); code != kerr.None {
+		t.Errorf("with that voter gone it is answered by %s", code.Name())
+	}
+}

@@ -36,6 +36,8 @@ type At struct {
 	Time time.Time
 	// Next is the offset that the first appended record would get.
 	Next model.Offset
+	// Quorum tells of a controller whether it votes, or follows the log; nil says so of all that ever registered.
+	Quorum func(model.BrokerID) bool
 }
 
 // Effects is what the shell has to do after an event.

@@ -43,11 +43,10 @@ func (m *Machine) leadable(p *image.Partition, live func(model.BrokerID) bool) f
 // ISRs and leadership, and those that take no new replicas. A broker whose every directory failed stops by itself.
 func (m *Machine) directoryChanges(b *image.Broker, r *kmsg.BrokerHeartbeatRequest) []record.Record {
 	var records []record.Record
-	failed := func(dir model.DirectoryID) bool { return slices.Contains(r.OfflineLogDirs, [16]byte(dir)) }
 	// A directory that failed never comes back to this registration; a restart registers anew.
-	if left := slices.DeleteFunc(slices.Clone(b.LogDirs), failed); len(left) < len(b.LogDirs) && len(left) > 0 {
+	if left := working(b, r); len(left) < len(b.LogDirs) && len(left) > 0 {
 		records = append(records, &record.BrokerRegistrationChange{BrokerID: b.ID, BrokerEpoch: b.Epoch, LogDirs: left})
-		records = append(records, m.leaveDirectories(b.ID, failed)...)
+		records = append(records, m.leaveDirectories(b.ID, func(dir model.DirectoryID) bool { return slices.Contains(r.OfflineLogDirs, [16]byte(dir)) })...)
 	}
 	if r.CordonedLogDirs == nil || m.level() < record.CordonedDirectories {
 		return records
@@ -60,6 +59,11 @@ func (m *Machine) directoryChanges(b *image.Broker, r *kmsg.BrokerHeartbeatReque
 		records = append(records, &record.BrokerRegistrationChange{BrokerID: b.ID, BrokerEpoch: b.Epoch, CordonedLogDirs: cordoned})
 	}
 	return records
+}
+
+// working gives the directories that a heartbeat does not tell to have failed.
+func working(b *image.Broker, r *kmsg.BrokerHeartbeatRequest) []model.DirectoryID {
+	return slices.DeleteFunc(slices.Clone(b.LogDirs), func(dir model.DirectoryID) bool { return slices.Contains(r.OfflineLogDirs, [16]byte(dir)) })
 }
 
 // leaveDirectories is leave for the replicas in some directories of a broker.

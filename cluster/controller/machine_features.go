@@ -31,14 +31,14 @@ var needs = map[string]record.MetadataVersion{image.ELRVersionFeature: record.El
 //
 // Versions 0 to 2: 0 has a flag for downgrades, 1 the kinds of them and validation (KIP-778), 2 no result a feature.
 //
-// Error: 95, with the reason, when a level is negative, unknown to this node or to a registered broker, lower than the
+// Error: 95, with the reason, when a level is negative, unknown to this node, a registered broker or another controller, lower than the
 // finalized one without leave or with what it wrote in the log, or in need of a higher metadata.version.
-func (m *Machine) updateFeatures(r *kmsg.UpdateFeaturesRequest) outcome {
+func (m *Machine) updateFeatures(at At, r *kmsg.UpdateFeaturesRequest) outcome {
 	resp := reply[*kmsg.UpdateFeaturesResponse](r)
 	var records []record.Record
 	for _, each := range distinct(len(r.FeatureUpdates), func(i int) string { return r.FeatureUpdates[i].Feature }) {
 		u := r.FeatureUpdates[each.last]
-		change, err := m.featureChange(u, upgradeType(r.Version, u), r.FeatureUpdates)
+		change, err := m.featureChange(at, u, upgradeType(r.Version, u), r.FeatureUpdates)
 		if err != nil {
 			code, _ := kerr.Of(err)
 			err = fail(code, fmt.Sprintf("The update failed for all features since the following feature had an error: %v", err))
@@ -94,7 +94,7 @@ func upgradeType(version int16, u kmsg.UpdateFeaturesRequestFeatureUpdate) int8 
 }
 
 // featureChange gives the record that finalizes a level, nil when it is finalized already.
-func (m *Machine) featureChange(u kmsg.UpdateFeaturesRequestFeatureUpdate, kind int8, all []kmsg.UpdateFeaturesRequestFeatureUpdate) (record.Record, error) {
+func (m *Machine) featureChange(at At, u kmsg.UpdateFeaturesRequestFeatureUpdate, kind int8, all []kmsg.UpdateFeaturesRequestFeatureUpdate) (record.Record, error) {
 	name, level, now := u.Feature, u.MaxVersionLevel, m.current.Feature(u.Feature)
 	invalid := func(why string) error {
 		return fail(kerr.InvalidUpdateVersion, fmt.Sprintf("Invalid update version %d for feature %s. %s", level, name, why))
@@ -107,7 +107,7 @@ func (m *Machine) featureChange(u kmsg.UpdateFeaturesRequestFeatureUpdate, kind 
 	case name == kraftVersionFeature:
 		return nil, m.kraftVersionChange(level, invalid)
 	}
-	if why := m.supports(name, level); why != "" {
+	if why := m.supports(at, name, level); why != "" {
 		return nil, invalid(why)
 	}
 	switch {
@@ -150,8 +150,9 @@ func (m *Machine) kraftVersionChange(level int16, invalid func(string) error) er
 	return nil
 }
 
-// supports asks this node and every registered broker; "" is yes.
-func (m *Machine) supports(name string, level int16) string {
+// supports asks this node, every registered broker, and the other controllers of the quorum; "" is yes. Controllers that are gone
+// are registered for ever, in Kafka as well, where they are asked all the same: here they keep nobody from an upgrade.
+func (m *Machine) supports(at At, name string, level int16) string {
 	local := append(slices.Clone(m.options.Features), record.FeatureRange{
 		Name:                image.MetadataVersionFeature,
 		MinSupportedVersion: int16(record.MinMetadataVersion), MaxSupportedVersion: int16(record.LatestMetadataVersion),
@@ -171,13 +172,21 @@ func (m *Machine) supports(name string, level int16) string {
 			return fmt.Sprintf("Broker %d %s", b.ID, why)
 		}
 	}
+	for c := range m.current.Controllers() {
+		if c.ControllerID == m.options.NodeID || at.Quorum != nil && !at.Quorum(c.ControllerID) {
+			continue
+		}
+		if why := within(c.Features, name, level); why != "" {
+			return fmt.Sprintf("Controller %d %s", c.ControllerID, why)
+		}
+	}
 	return ""
 }
 
 // within says why a node cannot run a level, "" when it can.
 func within(ranges []record.FeatureRange, name string, level int16) string {
 	i := slices.IndexFunc(ranges, func(f record.FeatureRange) bool { return f.Name == name })
-	if i < 0 {
+	if i < 0 || level > 0 && ranges[i].MaxSupportedVersion == 0 {
 		return "does not support this feature."
 	}
 	if f := ranges[i]; (level != 0 || f.MinSupportedVersion > 0) && (level < f.MinSupportedVersion || level > f.MaxSupportedVersion) {

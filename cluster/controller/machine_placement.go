@@ -27,7 +27,8 @@ func (m *Machine) place(id model.TopicID, first, count, factor int) ([]*record.P
 		if len(b.LogDirs) > 0 && len(openDirectories(b)) == 0 {
 			continue
 		}
-		brokers = append(brokers, placement.Broker{ID: b.ID, Rack: rack, Fenced: b.Fenced})
+		// One that stops is as good as fenced: it cannot be in the first ISR.
+		brokers = append(brokers, placement.Broker{ID: b.ID, Rack: rack, Fenced: !b.Active()})
 	}
 	placer := placement.New(brokers, m.draw)
 	partitions := make([]*record.Partition, 0, count)
@@ -36,11 +37,7 @@ func (m *Machine) place(id model.TopicID, first, count, factor int) ([]*record.P
 		if err != nil {
 			return nil, unplaced(factor, err.Error())
 		}
-		isr := m.activeOf(replicas)
-		if len(isr) == 0 {
-			return nil, unplaced(factor, "All brokers are currently fenced or in controlled shutdown.")
-		}
-		partitions = append(partitions, m.newPartition(id, int32(first+n), replicas, isr))
+		partitions = append(partitions, m.newPartition(id, int32(first+n), replicas, m.activeOf(replicas)))
 	}
 	return partitions, nil
 }

@@ -21,7 +21,7 @@ func (m *Machine) decide(at At, request kmsg.Request) outcome {
 	case *kmsg.IncrementalAlterConfigsRequest:
 		return m.incrementalAlterConfigs(r)
 	case *kmsg.UpdateFeaturesRequest:
-		return m.updateFeatures(r)
+		return m.updateFeatures(at, r)
 	case *kmsg.AllocateProducerIDsRequest:
 		return m.allocateProducerIDs(r)
 	case *kmsg.BrokerRegistrationRequest:

@@ -93,7 +93,8 @@ func (m *Machine) heartbeat(at At, r *kmsg.BrokerHeartbeatRequest) outcome {
 		resp.IsFenced = b.Fenced || resp.ShouldShutdown
 	case r.WantFence && m.anyActiveBut(b.ID): // else nobody could take over, and what is there stays readable
 		records, resp.IsFenced = m.fence(b), true
-	case b.Fenced && resp.IsCaughtUp:
+	case b.Fenced && resp.IsCaughtUp && len(working(b, r)) == len(b.LogDirs):
+		// Else the failure of a directory is recorded first: who is unfenced leads what has no leader, wherever it lies.
 		records, resp.IsFenced = m.unfence(b), false
 		s.serving = at.Time
 	default:

@@ -31,6 +31,7 @@ import (
 //	wait duration             time passes; what the machine does by itself
 //	silence off               from here on brokers that serve send a heartbeat before a wait is over
 //	level n                   before the first lead: the cluster begins at that metadata.version, and without ELR
+//	gone id                   the controller of that number neither votes nor follows the log any more
 //	file unclean              the node's file allows unclean elections from here on
 //	counts                    what the machine has counted
 //	show topic                the topic's partitions: replicas, ISR, ELR, leader, epochs
@@ -124,6 +125,8 @@ func (s *stage) do(command string) string {
 	case "counts":
 		c := s.machine.Counts()
 		return fmt.Sprintf("unclean %d, from ELR %d, silent %d\n", c.Unclean, c.FromELR, c.Silent)
+	case "gone":
+		s.at.Quorum = func(id model.BrokerID) bool { return fmt.Sprint(id) != rest }
 	case "fence":
 		id, err := strconv.Atoi(rest)
 		if err != nil {
