@@ -144,7 +144,8 @@ func (a *alterations) answered(ctx *kit.Context, resp *kmsg.AlterPartitionRespon
 			}
 			delete(open, key{t.TopidID, p.Partition})
 			a.count(m, kerr.Code(p.ErrorCode))
-			m.Handle.SendCaused(ctx.Cause(), altered(m, p))
+			// Behind the settings by which the controller decided, which are on the same way.
+			m.Handle.Order(ctx.Cause(), altered(m, p))
 		}
 	}
 	if len(open) == 0 {

@@ -30,6 +30,7 @@ type altering struct {
 	state   *lifecycleState
 	counts  *replica.Counts
 	leaders map[string]*replica.Handle
+	shard   kit.Ref
 	asked   []*controller.Request // and not answered
 }
 
@@ -41,8 +42,14 @@ func (c silentController) Receive(_ *kit.Context, m kit.Message) {
 
 func newAltering(t *testing.T, topics ...string) *altering {
 	t.Helper()
+	return newAlteringBy(t, 1, topics...)
+}
+
+// newAlteringBy has the seed say in which order actors take their turns.
+func newAlteringBy(t *testing.T, seed uint64, topics ...string) *altering {
+	t.Helper()
 	a := &altering{
-		t: t, clock: clock.NewManual(time.Unix(1000, 0)), order: kit.NewDeterministic(1), state: &lifecycleState{id: 1},
+		t: t, clock: clock.NewManual(time.Unix(1000, 0)), order: kit.NewDeterministic(seed), state: &lifecycleState{id: 1},
 		counts: &replica.Counts{}, leaders: map[string]*replica.Handle{},
 	}
 	a.state.value.Store(6)
@@ -57,20 +64,25 @@ func newAltering(t *testing.T, topics ...string) *altering {
 	dir := disk.Open(system, partitionlog.NewEnv(fs, vfs.NewDescriptors(100)), "/data", model.DirectoryID{1}, disk.Lanes{}, spawn("warden", deaf{}))
 	alterations := system.Spawn("alterations", newAlterations(a.state, a.counts))
 	alterations.Send(&controllerSpawned{spawn("controller", silentController{a})})
-	shard := system.Spawn("replicas", replica.NewShard(&replica.Deps{
+	a.shard = system.Spawn("replicas", replica.NewShard(&replica.Deps{
 		Self: 1, Log: slog.New(slog.DiscardHandler), ProducerExpiry: func() time.Duration { return time.Hour }, LagMax: 30 * time.Second,
 		Eligible: func(model.BrokerID, model.BrokerEpoch) bool { return true }, Fetchers: spawn("fetchers", deaf{}), Alterations: alterations,
 	}, replica.Pace{First: time.Hour, Retention: time.Hour, Producers: time.Hour}))
 	for i, topic := range topics {
-		h := replica.NewHandle(model.TopicPartition{Topic: topic}, model.TopicID{byte(i + 1)}, dir, &replica.Config{
-			Log: partitionlog.Config{SegmentBytes: 1 << 20, IndexBytes: 1 << 10, IndexIntervalBytes: 100, RetentionMs: -1, RetentionBytes: -1}, MinISR: 1, MaxBatchBytes: 1 << 20, SegmentBytes: 1 << 20, FlushMessages: math.MaxInt64,
-		})
+		h := replica.NewHandle(model.TopicPartition{Topic: topic}, model.TopicID{byte(i + 1)}, dir, settings(1))
 		lead := &replica.BecomeLeader{LeaderEpoch: 4, PartitionEpoch: 7, ISR: []model.BrokerID{1}, Replicas: []model.BrokerID{1, 2, 3}}
-		shard.Send(&replica.Host{Handle: h, Fresh: true, Lead: lead, Done: func() {}})
+		a.shard.Send(&replica.Host{Handle: h, Fresh: true, Lead: lead, Done: func() {}})
 		a.leaders[topic] = h
 	}
 	a.pass(10 * time.Millisecond)
 	return a
+}
+
+func settings(minISR int) *replica.Config {
+	return &replica.Config{
+		Log:    partitionlog.Config{SegmentBytes: 1 << 20, IndexBytes: 1 << 10, IndexIntervalBytes: 100, RetentionMs: -1, RetentionBytes: -1},
+		MinISR: minISR, MaxBatchBytes: 1 << 20, SegmentBytes: 1 << 20, FlushMessages: math.MaxInt64,
+	}
 }
 
 // deaf hears nothing.
@@ -256,5 +268,23 @@ func TestALeaderHearsOfARefusal(t *testing.T) {
 			}
 			a.asks(want)
 		})
+	}
+}
+
+// The controller decides by settings that this broker has applied when the answer comes, though the leader may not have heard of
+// them yet. What it would commit alone by the smaller number those lack who are eligible leaders by the larger one.
+func TestASmallerISRComesBehindTheSettingsThatItWasDecidedBy(t *testing.T) {
+	for seed := range uint64(8) {
+		a := newAlteringBy(t, seed, "a")
+		a.fetches("a", 2)
+		a.answers(kerr.None, map[string]kerr.Code{"a": kerr.None})
+		a.appends("a")
+		a.pass(45*time.Second + 10*time.Millisecond)
+		a.asks("1/6: a@4/8 1/6")
+		a.shard.Send(&replica.Order{Handle: a.leaders["a"], Message: &replica.Configure{Config: settings(2)}})
+		a.answers(kerr.None, map[string]kerr.Code{"a": kerr.None})
+		if high := a.leaders["a"].View().HighWatermark; high != 0 {
+			t.Fatalf("seed %d: with one in sync, where two have to be, the high watermark is %d", seed, high)
+		}
 	}
 }

@@ -5,8 +5,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"troupe/actors/kit"
 	"troupe/cluster/controller"
+	"troupe/codec/kerr"
 	"troupe/internal/model"
 )
 
@@ -28,10 +31,19 @@ type desk struct {
 
 // readyReply is an answer of the leader's node, given when this broker has applied the metadata that it was given under.
 type readyReply struct {
-	request *Request
-	answer  func()
-	after   model.Offset
-	until   time.Time
+	request  *Request
+	response kmsg.Response
+	after    model.Offset
+	until    time.Time
+}
+
+// answer gives it. A leader that cannot know yet what the controller went by asks again: the metadata may tell it first.
+func (r *readyReply) answer(applied bool) {
+	if _, isr := r.request.Body.(*kmsg.AlterPartitionRequest); isr && !applied {
+		r.request.Fail(kerr.NotController)
+		return
+	}
+	r.request.Reply(r.response)
 }
 
 func newDesk() desk {
@@ -93,8 +105,8 @@ func (d *desk) applied(upTo model.Offset, now time.Time) {
 	}
 	rest := d.ready[:0]
 	for _, r := range d.ready {
-		if r.after <= upTo || !now.Before(r.until) {
-			r.answer()
+		if applied := r.after <= upTo; applied || !now.Before(r.until) {
+			r.answer(applied)
 		} else {
 			rest = append(rest, r)
 		}
@@ -112,7 +124,7 @@ func (d *desk) turn(err error) {
 	}
 	d.grants = nil
 	for _, r := range d.ready {
-		r.answer()
+		r.answer(false)
 	}
 	d.ready, d.news = nil, true
 }

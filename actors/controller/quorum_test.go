@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"troupe/cluster/image"
 	"troupe/codec/kerr"
 	"troupe/configs"
 )
@@ -79,6 +82,60 @@ func TestARequestGoesToTheLeaderAndItsChangeIsThereWhenItIsAnswered(t *testing.T
 			t.Errorf("code %d", code)
 		}
 	}
+}
+
+// Its disk is slow, and the metadata comes later than the controller's answer. By the smaller number it would commit alone.
+func TestALeaderIsToldOfAnISRWhenItKnowsTheSettingsThatItWasDecidedBy(t *testing.T) {
+	for _, slow := range []time.Duration{100 * time.Millisecond, 2 * applyMax} {
+		w := newWorld(t, 11, 3)
+		lead := w.elected(2 * time.Second)
+		for _, n := range w.nodes {
+			w.register(n)
+		}
+		behind := w.nodes[0]
+		if behind == lead {
+			behind = w.nodes[1]
+		}
+		create := kmsg.NewPtrCreateTopicsRequest()
+		create.Version = 7
+		topic := kmsg.NewCreateTopicsRequestTopic()
+		topic.Topic, topic.NumPartitions, topic.ReplicationFactor = "t", -1, -1
+		topic.ReplicaAssignment = []kmsg.CreateTopicsRequestTopicReplicaAssignment{{Replicas: []int32{int32(behind.id), int32(lead.id)}}}
+		create.Topics = []kmsg.CreateTopicsRequestTopic{topic}
+		if code := w.created(behind.ask(create), time.Second); code != 0 {
+			t.Fatalf("code %d", code)
+		}
+		behind.slow = slow
+		larger := kmsg.NewPtrIncrementalAlterConfigsRequest()
+		two := "2"
+		larger.Resources = []kmsg.IncrementalAlterConfigsRequestResource{{ResourceType: kmsg.ConfigResourceTypeTopic, ResourceName: "t",
+			Configs: []kmsg.IncrementalAlterConfigsRequestResourceConfig{{Name: "min.insync.replicas", Value: &two}}}}
+		set := lead.ask(larger)
+		w.until("the setting is recorded", time.Second, func() bool { return len(set) > 0 })
+		answer := behind.ask(behind.shrink("t"))
+		w.until("the leader is answered", 2*time.Second, func() bool { return len(answer) > 0 })
+		has, _ := behind.source.Image().Config(image.ConfigResource{Type: image.TopicResource, Name: "t"}).Get("min.insync.replicas")
+		code := kerr.Code((<-answer).(*kmsg.AlterPartitionResponse).ErrorCode)
+		switch {
+		case slow < applyMax && (has != two || code != kerr.None):
+			t.Errorf("it is answered by %s with min.insync.replicas %q", code.Name(), has)
+		case slow > applyMax && (has == two || code != kerr.NotController):
+			t.Errorf("it waited too long, is answered by %s with min.insync.replicas %q", code.Name(), has)
+		}
+	}
+}
+
+// shrink is the proposal of the node, which leads, to be alone in the ISR.
+func (n *node) shrink(topic string) *kmsg.AlterPartitionRequest {
+	of, _ := n.source.Image().Topic(topic)
+	self, _ := n.source.Image().Broker(n.id)
+	p := kmsg.NewAlterPartitionRequestTopicPartition()
+	p.LeaderEpoch, p.PartitionEpoch = int32(of.Partitions[0].LeaderEpoch), int32(of.Partitions[0].Epoch)
+	p.NewEpochISR = []kmsg.AlterPartitionRequestTopicPartitionNewEpochISR{{BrokerID: int32(n.id), BrokerEpoch: int64(self.Epoch)}}
+	req := kmsg.NewPtrAlterPartitionRequest()
+	req.Version, req.BrokerID, req.BrokerEpoch = req.MaxVersion(), int32(n.id), int64(self.Epoch)
+	req.Topics = []kmsg.AlterPartitionRequestTopic{{TopicID: of.ID, Partitions: []kmsg.AlterPartitionRequestTopicPartition{p}}}
+	return req
 }
 
 func TestRequestsWaitForTheNextLeader(t *testing.T) {

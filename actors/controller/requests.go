@@ -92,9 +92,9 @@ func (a *Actor) own(ctx *kit.Context, r *Request) bool {
 	return true
 }
 
-// at is when and where the machine decides: the time, and the offset that its next record will have.
+// at is when and where the machine decides: the time, the offset that its next record will have, and who is there.
 func (a *Actor) at(ctx *kit.Context) controller.At {
-	return controller.At{Time: ctx.Now(), Next: a.raft.End()}
+	return controller.At{Time: ctx.Now(), Next: a.raft.End(), Quorum: a.inQuorum}
 }
 
 // effects proposes what the machine wants appended and gives the replies that need not wait for it.
@@ -184,8 +184,7 @@ func (a *Actor) forward(ctx *kit.Context, r *Request, to model.BrokerID) {
 	})
 }
 
-// returned gives the leader's answer. That of a request of a client waits until this broker has applied what it tells of;
-// who asks for a node's own sake goes by what he is told.
+// returned gives the leader's answer, some when this broker has applied what they tell of.
 func (a *Actor) returned(ctx *kit.Context, m *forwarded) {
 	r := take(a.desk.sent, m.token)
 	if r == nil {
@@ -199,12 +198,10 @@ func (a *Actor) returned(ctx *kit.Context, m *forwarded) {
 		a.retryLater(ctx)
 	case controller.Refused(resp, kerr.NotController):
 		a.settle(ctx, r, resp)
-	case at <= a.deps.Source.Image().Offset || between(r.Body):
+	case at <= a.deps.Source.Image().Offset || !awaitsMetadata(r.Body):
 		r.Reply(resp)
 	default:
-		a.desk.ready = append(a.desk.ready, readyReply{
-			request: r, answer: func() { r.Reply(resp) }, after: at, until: ctx.Now().Add(applyMax),
-		})
+		a.desk.ready = append(a.desk.ready, readyReply{request: r, response: resp, after: at, until: ctx.Now().Add(applyMax)})
 	}
 }
 
@@ -220,6 +217,14 @@ func unwrap(asked kmsg.Request, m *forwarded) (kmsg.Response, model.Offset, erro
 	resp := asked.ResponseKind()
 	resp.SetVersion(asked.GetVersion())
 	return resp, carried.Applied, resp.ReadFrom(carried.Body)
+}
+
+// awaitsMetadata tells the requests whose answers wait. A client finds what it was told of. A leader goes by the
+// min.insync.replicas by which the controller chose who is eligible: by a smaller one it would commit alone, in the ISR that it is
+// told of, what they do not have. Whoever else asks for a node's own sake goes by what he is told.
+func awaitsMetadata(body kmsg.Request) bool {
+	_, isr := body.(*kmsg.AlterPartitionRequest)
+	return isr || !between(body)
 }
 
 // between tells the requests that nodes make on their own account.

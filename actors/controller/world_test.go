@@ -149,7 +149,10 @@ type anything struct{}
 
 func (anything) Check(image.ConfigResource, []controller.ConfigChange) error { return nil }
 
-func (anything) Alter(_ image.ConfigResource, stored image.Config, _ []controller.ConfigChange) (image.Config, error) {
+func (anything) Alter(_ image.ConfigResource, stored image.Config, changes []controller.ConfigChange) (image.Config, error) {
+	for _, c := range changes {
+		stored = stored.With(c.Key, *c.Value)
+	}
 	return stored, nil
 }
 

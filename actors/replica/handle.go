@@ -32,6 +32,7 @@ type Handle struct {
 	dir    atomic.Pointer[disk.Dir]
 	future atomic.Pointer[Future]
 	actor  atomic.Pointer[kit.Ref]
+	shard  atomic.Pointer[kit.Ref] // that the actor is a child of
 	view   atomic.Pointer[partitionlog.View]
 	status atomic.Pointer[Status]
 	config atomic.Pointer[Config]
@@ -118,6 +119,13 @@ func (h *Handle) SendOn(t *kit.Turn, cause trace.Context, m kit.Message) {
 	}
 	if f, ok := m.(kit.Failable); ok {
 		f.Fail(ErrStarting)
+	}
+}
+
+// Order passes a message on by way of the shard: it comes after the orders that were given before.
+func (h *Handle) Order(cause trace.Context, m kit.Message) {
+	if ref := h.shard.Load(); ref != nil {
+		ref.SendCaused(cause, &Order{Handle: h, Message: m})
 	}
 }
 

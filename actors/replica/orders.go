@@ -30,7 +30,7 @@ type Host struct {
 // Order passes a message on to a replica, or keeps in mind what it says for one that is not running yet.
 type Order struct {
 	Handle  *Handle
-	Message kit.Message // BecomeLeader, BecomeFollower, Resign or Configure
+	Message kit.Message // BecomeLeader, BecomeFollower, Resign, Configure, or Altered for one that runs
 }
 
 // RecheckAll asks a shard to have its leaders judge anew who is in sync.

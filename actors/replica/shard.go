@@ -149,8 +149,9 @@ func (s *shard) host(ctx *kit.Context, m *Host) {
 func (s *shard) run(ctx *kit.Context, h *hosted) {
 	deps, kept := s.deps, h.kept
 	h.ref = ctx.Spawn(kept.handle.TP.String(), kit.Props{Kind: "replica", New: func() kit.Behavior { return newActor(deps, kept) }})
-	ref := h.ref
+	ref, self := h.ref, ctx.Self()
 	kept.handle.actor.Store(&ref)
+	kept.handle.shard.Store(&self)
 	if h.dropped != nil {
 		ctx.Watch(h.ref)
 	}
