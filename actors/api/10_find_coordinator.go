@@ -34,9 +34,12 @@ const noCoordinators = "this broker has no transaction or share coordinator"
 
 func handleFindCoordinator(n *Node, r *Request) {
 	req := r.Body.(*kmsg.FindCoordinatorRequest)
-	if _, there := n.Image().Topic(OffsetsTopic); req.CoordinatorType == groupCoordinator && !there {
-		n.createOffsetsTopic(r, func() { r.Reply(n.coordinators(r, req)) })
-		return
+	if req.CoordinatorType == groupCoordinator {
+		if _, there := n.Image().Topic(OffsetsTopic); !there {
+			n.createOffsetsTopic(r, func() { r.Reply(n.coordinators(r, req)) })
+			return
+		}
+		n.tellGroupless(kerr.None)
 	}
 	r.Reply(n.coordinators(r, req))
 }
@@ -55,16 +58,27 @@ func (n *Node) createOffsetsTopic(r *Request, then func()) {
 	create.Version, create.TimeoutMillis, create.Topics = 7, 30000, []kmsg.CreateTopicsRequestTopic{t}
 	n.Controller.SendCaused(r.Cause, &controller.Request{Body: create, Done: func(resp kmsg.Response) {
 		out := resp.(*kmsg.CreateTopicsResponse).Topics[0]
-		switch code := kerr.Code(out.ErrorCode); code {
-		case kerr.None, kerr.TopicAlreadyExists:
-		case kerr.InvalidReplicationFactor:
-			n.Log.Error("groups cannot be coordinated: "+OffsetsTopic+" needs more brokers than there are",
-				"offsets.topic.replication.factor", cfg.OffsetsReplicationFactor, "brokers", len(n.endpoints(r.Client)))
-		default:
-			n.Log.Error("groups cannot be coordinated: "+OffsetsTopic+" cannot be created", "err", code)
-		}
+		n.tellGroupless(kerr.Code(out.ErrorCode), "offsets.topic.replication.factor", cfg.OffsetsReplicationFactor, "brokers", len(n.endpoints(r.Client)))
 		then()
 	}})
+}
+
+// tellGroupless tells once that, and why, the topic of offsets cannot be created, though clients try for as long as they wait, and
+// once that it is over.
+func (n *Node) tellGroupless(code kerr.Code, factors ...any) {
+	if code == kerr.TopicAlreadyExists {
+		code = kerr.None
+	}
+	before := kerr.Code(n.groupless.Load())
+	switch {
+	case code == before || !n.groupless.CompareAndSwap(int32(before), int32(code)): // another request tells
+	case code == kerr.None:
+		n.Log.Info("groups can be coordinated: " + OffsetsTopic + " is there")
+	case code == kerr.InvalidReplicationFactor:
+		n.Log.Error("groups cannot be coordinated: "+OffsetsTopic+" needs more brokers than there are", factors...)
+	default:
+		n.Log.Error("groups cannot be coordinated: "+OffsetsTopic+" cannot be created", "err", code)
+	}
 }
 
 func (n *Node) coordinators(r *Request, req *kmsg.FindCoordinatorRequest) *kmsg.FindCoordinatorResponse {

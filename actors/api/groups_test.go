@@ -1,10 +1,12 @@
 package api
 
 import (
+	"bytes"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -107,6 +109,45 @@ func TestTooFewBrokersMakeTheCoordinatorNotAvailable(t *testing.T) {
 	if c.NodeID != -1 || c.Host != "" || c.Port != -1 {
 		t.Errorf("beside the error stands %+v", c)
 	}
+}
+
+// Consumers ask several times a second for as long as they wait.
+func TestItIsToldOnceThatGroupsCannotBeCoordinatedAndOnceThatTheyCan(t *testing.T) {
+	w := newWorld(t)
+	var told bytes.Buffer
+	w.node.Log = slog.New(slog.NewTextHandler(&told, nil))
+	expectLines := func(want ...string) {
+		t.Helper()
+		lines := strings.Split(strings.TrimSpace(told.String()), "\n")
+		if told.Len() == 0 {
+			lines = nil
+		}
+		told.Reset()
+		if len(lines) != len(want) {
+			t.Fatalf("told %q, want %q", lines, want)
+		}
+		for i := range want {
+			if !strings.Contains(lines[i], want[i]) {
+				t.Errorf("told %q, want %q", lines[i], want[i])
+			}
+		}
+	}
+	code := kerr.InvalidReplicationFactor
+	w.answer = func(req kmsg.Request) kmsg.Response { return created(req, code) }
+	for range 3 {
+		findGroup(w, 4, "g")
+	}
+	expectLines("level=ERROR msg=\"groups cannot be coordinated: __consumer_offsets needs more brokers than there are\"")
+	code = kerr.RequestTimedOut
+	for range 3 {
+		findGroup(w, 4, "g")
+	}
+	expectLines("level=ERROR msg=\"groups cannot be coordinated: __consumer_offsets cannot be created\"")
+	w.topic(OffsetsTopic, 1, "cleanup.policy", "compact") // another broker has seen to it
+	for range 3 {
+		findGroup(w, 4, "g")
+	}
+	expectLines("level=INFO msg=\"groups can be coordinated")
 }
 
 func TestWithoutTheTopicNoGroupIsServed(t *testing.T) {

@@ -3,6 +3,7 @@ package api
 import (
 	"log/slog"
 	"slices"
+	"sync/atomic"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -43,6 +44,8 @@ type Node struct {
 	Clock       clock.Clock
 	Log         *slog.Logger
 	Stats       *Stats
+
+	groupless atomic.Int32 // the code of why the topic of offsets cannot be created, as last told
 }
 
 // ImageSource gives the metadata that this broker has applied.
