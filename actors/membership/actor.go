@@ -11,7 +11,7 @@ import (
 	"troupe/internal/model"
 )
 
-// toldEvery parts two lines about what was refused: whoever sends garbage must not fill the log.
+// toldEvery parts two lines about what was refused, or about two processes with one number: packets must not fill the log.
 const toldEvery = time.Minute
 
 // actor passes on what the machine decides. The machine outlives it: nobody would tell it all again.
@@ -23,6 +23,7 @@ type actor struct {
 		count int // since the last line
 		told  time.Time
 	}
+	doubled map[model.BrokerID]time.Time // when it was last said of a number
 }
 
 // New makes the `membership` actor of a node that gossips.
@@ -52,7 +53,7 @@ func (a *actor) Receive(ctx *kit.Context, m kit.Message) {
 	case *Refused:
 		a.refuse(now, m.Reason)
 	case *Duplicate:
-		a.deps.Log.Error("two processes have one node.id", "node", m.One.NodeID, "one", where(&m.One), "other", where(&m.Other))
+		a.double(now, m)
 	}
 }
 
@@ -132,4 +133,16 @@ func (a *actor) refuse(now time.Time, reason string) {
 		a.deps.Log.Warn("gossip refused", "count", a.refused.count, "last", reason)
 		a.refused.count, a.refused.told = 0, now
 	}
+}
+
+// double says so once in a while of each number: memberlist finds it again with every packet.
+func (a *actor) double(now time.Time, m *Duplicate) {
+	if told, ok := a.doubled[m.One.NodeID]; ok && now.Sub(told) < toldEvery {
+		return
+	}
+	if a.doubled == nil {
+		a.doubled = map[model.BrokerID]time.Time{}
+	}
+	a.doubled[m.One.NodeID] = now
+	a.deps.Log.Error("two processes have one node.id", "node", m.One.NodeID, "one", where(&m.One), "other", where(&m.Other))
 }

@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/memberlist"
 
@@ -114,6 +116,22 @@ func TestTwoProcessesWithOneNumberAreNamed(t *testing.T) {
 	eventually(t, "they know each other", func() bool { return a.sees("2 alive") && b.sees("1 alive") })
 	double.begin(key, a)
 	eventually(t, "the second is named", func() bool { return a.log.has("two processes have one node.id") && a.log.has("double") })
+}
+
+func TestTwoProcessesWithOneNumberAreNamedOnceAMinute(t *testing.T) {
+	var out bytes.Buffer
+	a := &actor{deps: Deps{Log: slog.New(slog.NewTextHandler(&out, nil))}}
+	began := time.Unix(0, 0)
+	for _, met := range []struct {
+		node  model.BrokerID
+		after time.Duration
+		lines int
+	}{{2, 0, 1}, {2, 43 * time.Millisecond, 1}, {3, time.Second, 2}, {2, 59 * time.Second, 2}, {2, time.Minute, 3}, {2, 61 * time.Second, 3}} {
+		a.double(began.Add(met.after), &Duplicate{One: Record{NodeID: met.node}, Other: Record{NodeID: met.node}})
+		if got := strings.Count(out.String(), "two processes have one node.id"); got != met.lines {
+			t.Errorf("node %d after %s: %d lines, want %d", met.node, met.after, got, met.lines)
+		}
+	}
 }
 
 func TestAScoutFindsTheControllersOfAClusterAndJoinsNone(t *testing.T) {
