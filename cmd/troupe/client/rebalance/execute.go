@@ -35,35 +35,55 @@ type execution struct {
 }
 
 // run takes the throttle back however it ends. Moves that are under way at an interrupt go on without it.
-func (e *execution) run(ctx context.Context) (err error) {
+func (e *execution) run(ctx context.Context) error {
 	began := time.Now()
-	if e.orders.throttle >= 0 && len(e.moves) > 0 {
-		if err := e.limit(ctx); err != nil {
-			return e.stopped(ctx, err)
-		}
-		defer func() {
-			within, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.client.Timeout)
-			defer cancel()
-			if undone := e.unlimit(within); undone != nil {
-				err = errors.Join(err, fmt.Errorf("troupe rebalance: the throttle is still set: %w; reassign-partitions --verify takes it back", undone))
-			}
-		}()
+	var err, undone error
+	if e.throttles() {
+		err = e.limit(ctx)
 	}
-	if err := e.move(ctx); err != nil {
-		return e.stopped(ctx, err)
+	if err == nil {
+		err = e.move(ctx)
 	}
-	if err := e.elect(ctx); err != nil {
-		return e.stopped(ctx, err)
+	if err == nil {
+		err = e.elect(ctx)
 	}
-	_, err = fmt.Fprintf(e.streams.Out, "%d partitions changed in %s.\n", len(e.moves)+len(e.astray), time.Since(began).Round(time.Millisecond))
-	return err
+	if e.throttles() {
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.client.Timeout)
+		defer cancel()
+		undone = e.unlimit(within)
+	}
+	if err == nil && undone == nil {
+		_, err = fmt.Fprintf(e.streams.Out, "%d partitions changed in %s.\n", len(e.moves)+len(e.astray), time.Since(began).Round(time.Millisecond))
+		return err
+	}
+	return e.ended(ctx.Err() != nil, err, undone)
 }
 
-func (e *execution) stopped(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return option.Fail("troupe rebalance: stopped; moves that have begun go on (reassign-partitions --list), and the next call plans the rest")
+func (e *execution) throttles() bool { return e.orders.throttle >= 0 && len(e.moves) > 0 }
+
+// ended says what is left to do. After an interrupt it prints that itself: the process then ends by the signal, whatever
+// the error.
+func (e *execution) ended(interrupted bool, err, undone error) error {
+	var lines []string
+	switch {
+	case err != nil && interrupted:
+		pace := ""
+		if e.throttles() && undone == nil {
+			pace = " without the throttle"
+		}
+		lines = append(lines, "troupe rebalance: stopped; moves that have begun go on"+pace+" (reassign-partitions --list), and the next call plans the rest")
+	case err != nil:
+		lines = append(lines, "troupe rebalance: "+err.Error())
 	}
-	return option.Fail("troupe rebalance: %s", err)
+	if undone != nil {
+		lines = append(lines, "troupe rebalance: the throttle is still set: "+undone.Error()+"; reassign-partitions --verify takes it back")
+	}
+	text := strings.Join(lines, "\n")
+	if !interrupted {
+		return option.Fail("%s", text)
+	}
+	fmt.Fprintln(e.streams.Err, text)
+	return option.Silent()
 }
 
 // move keeps the number of moves that are under way at the limit until all are done.

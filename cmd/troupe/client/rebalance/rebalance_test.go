@@ -2,6 +2,8 @@ package rebalance
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"testing"
 
 	"troupe/cluster/rebalance"
@@ -32,5 +34,35 @@ func TestThrottledReplicasAreListedByPartition(t *testing.T) {
 	}
 	if got := listed("0:1", 1, nil); got != "0:1" {
 		t.Errorf("listed %s", got)
+	}
+}
+
+// The process ends by the signal and prints no error after an interrupt.
+func TestWhatIsLeftAfterAnInterruptIsSaidAtOnce(t *testing.T) {
+	const left = "troupe rebalance: the throttle is still set: no broker; reassign-partitions --verify takes it back"
+	for _, tt := range []struct {
+		title          string
+		throttle       int64
+		interrupted    bool
+		err, undone    error
+		printed, error string
+	}{
+		{"an interrupt", -1, true, context.Canceled, nil,
+			"troupe rebalance: stopped; moves that have begun go on (reassign-partitions --list), and the next call plans the rest\n", ""},
+		{"an interrupt under a throttle", 1, true, context.Canceled, nil,
+			"troupe rebalance: stopped; moves that have begun go on without the throttle (reassign-partitions --list), and the next call plans the rest\n", ""},
+		{"a throttle that stays after an interrupt", 1, true, context.Canceled, errors.New("no broker"),
+			"troupe rebalance: stopped; moves that have begun go on (reassign-partitions --list), and the next call plans the rest\n" + left + "\n", ""},
+		{"a throttle that stays after a failure", 1, false, errors.New("a-0: no"), errors.New("no broker"), "", "troupe rebalance: a-0: no\n" + left},
+		{"a throttle that stays", 1, false, nil, errors.New("no broker"), "", left},
+	} {
+		t.Run(tt.title, func(t *testing.T) {
+			var errs bytes.Buffer
+			e := &execution{streams: option.Streams{Err: &errs}, orders: &orders{throttle: tt.throttle}, moves: make([]rebalance.Move, 1)}
+			err := e.ended(tt.interrupted, tt.err, tt.undone)
+			if errs.String() != tt.printed || err == nil || err.Error() != tt.error {
+				t.Errorf("printed %q and ended with %q, want %q and %q", errs.String(), err, tt.printed, tt.error)
+			}
+		})
 	}
 }
