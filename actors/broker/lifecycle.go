@@ -47,6 +47,8 @@ type lifecycle struct {
 	source     *metadata.Source
 	placement  *placement
 	every      time.Duration // broker.heartbeat.interval.ms
+	session    time.Duration // broker.session.timeout.ms
+	judge      func()        // has leaders judge whether they are cut off
 	within     time.Duration // initial.broker.registration.timeout.ms
 	log        *slog.Logger
 	fatal      func(error)
@@ -61,10 +63,14 @@ type lifecycle struct {
 	leavingSince time.Time
 	yielded      time.Time  // when it last asked to be fenced: an answer from before says nothing of now
 	next         *kit.Timer // of the next heartbeat or registration: there is one chain of them
+	watched      bool       // the session: sessionDue comes when it may have ended, and then each heartbeat interval
+	lapsed       bool       // it has ended
 }
 
 type (
 	heartbeatDue struct{}
+	// sessionDue comes when the session may have ended.
+	sessionDue struct{}
 	// registrationOverdue ends a start whose controller is not to be reached.
 	registrationOverdue struct{}
 	registration        struct {
@@ -87,6 +93,7 @@ type (
 )
 
 func (*heartbeatDue) MessageKind() string        { return "lifecycle.heartbeat-due" }
+func (*sessionDue) MessageKind() string          { return "lifecycle.session-due" }
 func (*registrationOverdue) MessageKind() string { return "lifecycle.registration-overdue" }
 func (*registration) MessageKind() string        { return "lifecycle.registration" }
 func (*heartbeat) MessageKind() string           { return "lifecycle.heartbeat" }
@@ -127,6 +134,8 @@ func (l *lifecycle) Receive(ctx *kit.Context, m kit.Message) {
 		} else {
 			l.register(ctx)
 		}
+	case *sessionDue:
+		l.watchSession(ctx)
 	case *registrationOverdue:
 		if !l.state.served {
 			l.fatal(fmt.Errorf("no controller accepted this broker within %s (initial.broker.registration.timeout.ms)%s", l.within, l.refusal()))
@@ -245,7 +254,7 @@ func (l *lifecycle) onHeartbeat(ctx *kit.Context, m *heartbeat) {
 	case code == kerr.None && resp.IsFenced:
 		l.state.granted.Store(nil)
 	case code == kerr.None && !m.sent.Before(l.yielded):
-		l.state.granted.Store(&m.sent)
+		l.granted(ctx, m.sent)
 	}
 	switch {
 	case code == kerr.StaleBrokerEpoch || code == kerr.BrokerIDNotRegistered:
@@ -273,6 +282,32 @@ func (l *lifecycle) onHeartbeat(ctx *kit.Context, m *heartbeat) {
 	}
 	l.enlistment.enlist(ctx, l.state.controller)
 	l.after(ctx, l.every)
+}
+
+// granted begins the session anew. Leaders that were cut off lead on.
+func (l *lifecycle) granted(ctx *kit.Context, sent time.Time) {
+	l.state.granted.Store(&sent)
+	if l.lapsed {
+		l.lapsed = false
+		l.judge()
+	}
+	if !l.watched {
+		l.watched = true
+		l.watchSession(ctx)
+	}
+}
+
+// watchSession has leaders judge whether they are cut off, from the end of the session on until it goes on.
+func (l *lifecycle) watchSession(ctx *kit.Context) {
+	if at := l.state.granted.Load(); at != nil {
+		if left := l.session - ctx.Now().Sub(*at); left > 0 {
+			ctx.After(left, &sessionDue{})
+			return
+		}
+	}
+	l.lapsed = true
+	l.judge()
+	ctx.After(l.every, &sessionDue{})
 }
 
 // registrationRequest tells the controller what this broker is (KIP-631). Its incarnation is that of this process: an

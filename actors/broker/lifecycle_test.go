@@ -28,6 +28,8 @@ type registering struct {
 	actor kit.Ref
 	asked []*controller.Request // and not answered
 	told  []string              // what the rest of the broker hears
+	// judged counts how often leaders judge whether they are cut off.
+	judged int
 }
 
 type playedController struct{ *registering }
@@ -47,11 +49,12 @@ func newRegistering(t *testing.T) *registering {
 	r.actor = system.Spawn("lifecycle", kit.Props{Kind: "lifecycle", New: func() kit.Behavior {
 		return &lifecycle{
 			state: state, request: request, source: metadata.NewSource("cluster", configs.Layers{Static: map[string]string{}}, &configs.Broker{NodeID: 1}),
-			placement: &placement{replicas: replica.NewDirectory()}, every: 400 * time.Millisecond, within: time.Minute,
+			placement: &placement{replicas: replica.NewDirectory()}, every: 400 * time.Millisecond, session: 2 * time.Second, within: time.Minute,
 			log: slog.New(slog.DiscardHandler), quorum: controller.NewBoard(),
 			fatal:   func(err error) { tell("ends: %v", err) },
 			note:    func(epoch model.BrokerEpoch) { tell("epoch %d", epoch) },
 			serving: func() { tell("serves") },
+			judge:   func() { r.judged++ },
 		}
 	}})
 	r.actor.Send(&controllerSpawned{system.Spawn("controller", kit.Props{Kind: "test", New: func() kit.Behavior { return playedController{r} }})})
@@ -227,4 +230,34 @@ func TestABrokerStopsWhenItsLeadershipsAreGoneOrNobodyCanTakeThem(t *testing.T) 
 		r.grants(kerr.NotController, true, false)
 		r.hears("may stop")
 	})
+}
+
+func TestLeadersJudgeWhetherTheyAreCutOffFromTheEndOfASessionUntilItGoesOn(t *testing.T) {
+	r := newRegistering(t)
+	judged := func(want int) {
+		t.Helper()
+		if r.judged != want {
+			t.Fatalf("judged %d times, want %d", r.judged, want)
+		}
+	}
+	r.pass(time.Minute - time.Second)
+	judged(0) // there has been no session
+	r.answers(kerr.None, 6)
+	r.grants(kerr.None, false, false)
+	r.asks(400*time.Millisecond, "heartbeat 6")
+	r.grants(kerr.None, false, false) // it was sent at once
+	r.pass(2*time.Second - time.Millisecond)
+	judged(0)
+	r.pass(time.Millisecond)
+	judged(1)
+	r.pass(400 * time.Millisecond)
+	judged(2)
+	r.grants(kerr.None, false, false) // the one of 2 s ago, whose session is over
+	judged(3)
+	r.asks(400*time.Millisecond, "heartbeat 6")
+	judged(4)
+	r.grants(kerr.None, false, false)
+	judged(5)
+	r.pass(2*time.Second - time.Millisecond)
+	judged(5)
 }

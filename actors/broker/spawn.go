@@ -136,6 +136,7 @@ func (b *Broker) spawnReplicas() {
 	deps := &replica.Deps{
 		Self: b.cfg.NodeID, Log: b.log, Journal: b.journal, Dropped: b.dropped, ProducerExpiry: func() time.Duration { return b.source.Broker().Producers.Expiration },
 		Fetchers: b.refs.fetchers, Alterations: b.refs.alterations, Eligible: b.eligible, LagMax: b.cfg.Replication.LagMax,
+		Held: b.held, Session: b.cfg.Membership.SessionTimeout,
 		Moved:      b.movedWithin,
 		TellCopies: b.cfg.Replication.Selector == configs.RackAwareSelector,
 	}
@@ -231,9 +232,16 @@ func (b *Broker) spawnLifecycle(serving func()) {
 		return &lifecycle{
 			state: b.lifecycle, request: registration, enlistment: b.enlistment(), source: b.source,
 			placement: &placement{dirs: b.dirs, replicas: b.replicas},
-			every:     b.cfg.Membership.Heartbeat, within: b.cfg.Membership.RegistrationTimeout, log: b.log, note: b.noteEpoch, quorum: b.quorum, serving: serving, fatal: b.fail,
+			every:     b.cfg.Membership.Heartbeat, session: b.cfg.Membership.SessionTimeout, judge: b.recheckAll, within: b.cfg.Membership.RegistrationTimeout, log: b.log, note: b.noteEpoch, quorum: b.quorum, serving: serving, fatal: b.fail,
 		}
 	}})
+}
+
+// recheckAll has leaders judge anew who is in sync, and whether they are cut off.
+func (b *Broker) recheckAll() {
+	for _, shard := range b.shards {
+		shard.Send(&replica.RecheckAll{})
+	}
 }
 
 func (b *Broker) spawnProducerIDs() {

@@ -20,6 +20,10 @@ type Deps struct {
 	// Eligible tells who may be in an ISR; nil for nobody. LagMax is replica.lag.time.max.ms; 0 for no rounds.
 	Eligible Eligible
 	LagMax   time.Duration
+	// Held tells whether nobody else can lead yet what this broker leads, nil is always; Session is broker.session.timeout.ms.
+	// A RecheckAll comes when it ends, every now and then until it goes on, and then.
+	Held    func(now time.Time) bool
+	Session time.Duration
 	// Moved is told, on the replica's goroutine, that a replica lies in another log directory now; nil for nobody. It only signals.
 	Moved func(*Handle)
 	// TellCopies has leaders publish where their followers are, which costs a little with each fetch.

@@ -16,7 +16,7 @@ import (
 func (a *actor) append(ctx *kit.Context, m *Append) {
 	epoch, _ := a.machine.Leading()
 	res := AppendResult{BaseOffset: model.NoOffset, LogAppendTime: -1, LogStart: model.NoOffset, LeaderEpoch: epoch}
-	w := Wait{Deadline: m.Deadline, Result: res, Sink: m.Sink, Index: m.Index}
+	w := Wait{Deadline: m.Deadline, Patient: m.Coordinator, Result: res, Sink: m.Sink, Index: m.Index}
 	if code := a.unavailable(); code != kerr.None {
 		a.answers = append(a.answers, w.refused(code))
 		return
@@ -27,6 +27,10 @@ func (a *actor) append(ctx *kit.Context, m *Append) {
 	}
 	if code := a.machine.Admit(m.AllAcks); code != kerr.None {
 		a.answers = append(a.answers, w.refused(code))
+		return
+	}
+	if m.AllAcks && !w.Patient && a.machine.CutOff() {
+		a.answers = append(a.answers, w.refused(kerr.NotLeaderOrFollower))
 		return
 	}
 	if m.Coordinator && (m.Base != a.log.StagedEnd() || m.LeaderEpoch != epoch) {

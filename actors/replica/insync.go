@@ -29,10 +29,14 @@ func (a *actor) recall(now time.Time) {
 	}
 }
 
-// recheck judges anew who is in sync.
+// recheck judges anew who is in sync, and whether this leader is cut off.
 func (a *actor) recheck(ctx *kit.Context) {
 	if a.log != nil && a.machine.Replicated() {
-		a.apply(a.machine.Tick(ctx.Now()))
+		now := ctx.Now()
+		a.apply(a.machine.Tick(now))
+		if a.deps.Held != nil {
+			a.apply(a.machine.Hold(a.deps.Held(now), a.deps.Session, now))
+		}
 	}
 }
 

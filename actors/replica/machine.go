@@ -32,6 +32,7 @@ type Machine struct {
 	minISR         int
 	followers      []follower // the replicas but this one
 	proposed       *proposal  // nil when none is open
+	cutOff         bool       // as of the last look (machine_cutoff.go)
 
 	logEnd        model.Offset // written by the leader, by its flush policy
 	epochStart    model.Offset // of the leader epoch
@@ -49,6 +50,7 @@ type Wait struct {
 	Next     model.Offset // the offset after its last record
 	Deadline time.Time    // of acks=all
 	Written  time.Time    // when the leader had written it, of acks=all where there are followers
+	Patient  bool         // waits for the followers as long as the leadership lasts
 	Result   AppendResult
 	Sink     AppendSink
 	Index    int
@@ -95,7 +97,7 @@ func (m *Machine) Lead(b *BecomeLeader, minISR int, log Log, now time.Time) Effe
 	if !m.leading || b.LeaderEpoch > m.leaderEpoch {
 		m.leading, m.leaderEpoch, m.partitionEpoch = true, b.LeaderEpoch, b.PartitionEpoch
 		m.logEnd, m.epochStart, m.highWatermark = log.End, log.Staged, log.HighWatermark
-		m.followers, m.proposed = nil, nil
+		m.followers, m.proposed, m.cutOff = nil, nil, false
 	}
 	if b.PartitionEpoch > m.partitionEpoch {
 		m.proposed = nil // committed, or overtaken by this
@@ -110,7 +112,7 @@ func (m *Machine) Lead(b *BecomeLeader, minISR int, log Log, now time.Time) Effe
 
 // Resign ends the leadership: every waiting producer is sent to look for the new leader.
 func (m *Machine) Resign() Effects {
-	m.leading, m.proposed = false, nil
+	m.leading, m.proposed, m.cutOff = false, nil, false
 	e := Effects{HighWatermark: model.NoOffset, Deleted: m.abandonDeletions()}
 	for _, q := range []*waitQueue{&m.written, &m.committed} {
 		for _, w := range q.takeAll() {

@@ -83,6 +83,7 @@ func (m *Machine) FollowerFetched(f *FollowerFetch, now time.Time) Effects {
 	}
 	x.end, x.epoch, x.logStart = f.Offset, f.Epoch, f.LogStart
 	x.leaderEnd, x.fetchedAt = m.logEnd, now
+	m.cutOff = false // until the next look
 	proposal := m.propose(now, x)
 	e := m.advance(now)
 	e.Propose, e.Deleted = proposal, m.deleted(now)

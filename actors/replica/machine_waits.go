@@ -50,17 +50,26 @@ func (q *waitQueue) takeAll() []Wait {
 	return all
 }
 
+// takeImpatient moves the waits that are not to last as long as the leadership.
+func (q *waitQueue) takeImpatient() []Wait {
+	return q.take(func(w Wait) bool { return !w.Patient })
+}
+
 // takeDue walks over all waits: deadlines are the clients' and rise with nothing. It is called when the earliest is due.
 func (q *waitQueue) takeDue(now time.Time) []Wait {
-	var due []Wait
+	return q.take(func(w Wait) bool { return !w.Deadline.After(now) })
+}
+
+func (q *waitQueue) take(which func(Wait) bool) []Wait {
+	var taken []Wait
 	q.waits = slices.DeleteFunc(q.waits, func(w Wait) bool {
-		if w.Deadline.After(now) {
+		if !which(w) {
 			return false
 		}
-		due = append(due, w)
+		taken = append(taken, w)
 		return true
 	})
-	return due
+	return taken
 }
 
 // nextDeadline walks likewise; it is asked when the timer is set anew, once a batch of messages at the most.

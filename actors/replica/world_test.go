@@ -29,6 +29,7 @@ type world struct {
 	dir    *disk.Dir
 	fenced *fences
 	shard  kit.Ref
+	deps   *Deps
 	events []string
 }
 
@@ -57,8 +58,8 @@ func (w *world) begin() {
 	env := partitionlog.NewEnv(w.fs, vfs.NewDescriptors(1000))
 	w.dir = disk.Open(w.system, env, "/data", model.DirectoryID{1}, disk.Lanes{}, warden)
 	pace := Pace{First: time.Hour, Retention: time.Hour, Producers: time.Hour}
-	deps := &Deps{Self: 1, Log: slog.New(slog.NewTextHandler(testLog{w.t}, nil)), ProducerExpiry: func() time.Duration { return time.Hour }}
-	w.shard = w.system.Spawn("replicas", NewShard(deps, pace))
+	w.deps = &Deps{Self: 1, Log: slog.New(slog.NewTextHandler(testLog{w.t}, nil)), ProducerExpiry: func() time.Duration { return time.Hour }}
+	w.shard = w.system.Spawn("replicas", NewShard(w.deps, pace))
 }
 
 func (w *world) run() {

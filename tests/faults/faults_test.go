@@ -54,12 +54,15 @@ func quickISR() node.ClusterOptions {
 // bulky is a load that a slow link does not carry: the values would be compressed to nothing.
 var bulky = chaos.Options{Rest: time.Millisecond, Client: []kgo.Opt{kgo.ProducerBatchCompression(kgo.NoCompression())}}
 
+// patient producers let a leader keep them waiting for longer than a test lasts: they go on when it sends them away.
+var patient = chaos.Options{Client: []kgo.Opt{kgo.ProduceRequestTimeout(5 * time.Minute)}}
+
 // Faults of the links between nodes. Clients reach all nodes.
 var ofLinks = []Fault{
-	{Title: "a leader is cut off both ways", Linked: true, Steps: cutOff(bothWays, zombieRefuses)},
-	{Title: "what a leader sends to the others is lost", Linked: true, Steps: cutOff(outbound, zombieRefuses)},
-	{Title: "what the others send to a leader is lost", Linked: true, Steps: cutOff(inbound, zombieKeeps)},
-	{Title: "a leader that leads the quorum too is cut off both ways", Linked: true, Steps: []Step{
+	{Title: "a leader is cut off both ways", Linked: true, Load: patient, Steps: cutOff(bothWays, zombieRefuses)},
+	{Title: "what a leader sends to the others is lost", Linked: true, Load: patient, Steps: cutOff(outbound, zombieRefuses)},
+	{Title: "what the others send to a leader is lost", Linked: true, Load: patient, Steps: cutOff(inbound, zombieKeeps)},
+	{Title: "a leader that leads the quorum too is cut off both ways", Linked: true, Load: patient, Steps: []Step{
 		once(choose(leaderAndController), remember, anyMoment, cut(bothWays), askTheZombie, deposed, goesOn, seconds(10, 2), heal, zombieRefuses, whole),
 	}},
 	{Title: "a leader and one follower are parted", Linked: true, Cluster: quickISR, Steps: []Step{
