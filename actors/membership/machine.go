@@ -60,7 +60,7 @@ const (
 	forgotten
 )
 
-// step is what the shell does next.
+// step is what the shell does next. Its wake is that of all members, so that each event ends with speak.
 type step struct {
 	// hint names a node to ask at once whether it is there; back one that can be reached again. NoBroker is none.
 	hint, back model.BrokerID
@@ -78,7 +78,7 @@ func newMachine(self model.BrokerID) *machine {
 func (m *machine) join(now time.Time, r Record) step {
 	s := m.none()
 	if process, left := m.gone[r.NodeID]; r.NodeID == m.self || left && process == r.Incarnation {
-		return s
+		return m.speak(now, s)
 	}
 	delete(m.gone, r.NodeID)
 	old := m.members[r.NodeID]
@@ -106,7 +106,7 @@ func (m *machine) fail(now time.Time, id model.BrokerID) step {
 	s := m.none()
 	x := m.members[id]
 	if x == nil {
-		return s
+		return m.speak(now, s)
 	}
 	if x.State != Suspected {
 		x.State, x.Since, s.changed = Suspected, now, true
@@ -134,7 +134,7 @@ func (m *machine) farewell(now time.Time, id model.BrokerID, incarnation model.U
 	s := m.none()
 	x := m.members[id]
 	if x == nil || x.Incarnation != incarnation {
-		return s
+		return m.speak(now, s)
 	}
 	m.gone[id] = incarnation
 	delete(m.members, id)

@@ -165,6 +165,20 @@ func TestWhatIsMadeOfWhatIsSaidAboutNodes(t *testing.T) {
 			"fail 2 -> hint 2, changed, say 2 suspected",
 			"join 2 as 8 -> back 2, changed, say 2 restarted",
 		}},
+		{"what has to wait is told, whatever else is said meanwhile", []string{
+			"join 2 -> back 2, changed, say 2 joined",
+			"join 3 as 7 -> back 3, changed, say 3 joined",
+			"fail 2 -> hint 2, changed",
+			"farewell 3 as 7 -> changed, say 3 left",
+			"fail 3 -> ", // its process has ended
+			"pass 10s -> 10s: say 2 suspected",
+			"join 1 -> ",
+			"pass 1m -> ",
+			"farewell 3 as 7 -> ",
+			"pass 1m -> ",
+			"join 3 as 7 -> ",
+			"pass 1h -> 15m0s: changed, say 2 forgotten",
+		}},
 		{"a node that never comes back is forgotten", []string{
 			"join 2 -> back 2, changed, say 2 joined",
 			"join 3 -> back 3, changed, say 3 joined",
