@@ -96,6 +96,10 @@ func (p *Pool) reserve(bytes int) time.Duration {
 	if rate <= 0 {
 		rate = 1
 	}
+	cost := time.Duration(min(float64(bytes)/rate*float64(time.Second), float64(time.Hour)))
+	if cost == 0 { // without a limit nobody waits, also where a clock was set back
+		return 0
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.clock.Now()
@@ -103,6 +107,6 @@ func (p *Pool) reserve(bytes int) time.Duration {
 		p.free = now
 	}
 	wait := p.free.Sub(now)
-	p.free = p.free.Add(time.Duration(min(float64(bytes)/rate*float64(time.Second), float64(time.Hour))))
+	p.free = p.free.Add(cost)
 	return wait
 }
