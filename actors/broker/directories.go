@@ -56,6 +56,7 @@ type identity struct {
 	created   bool   // by this start
 	past      founding.Past
 	begun     []partitionlog.Move // of logs between the directories, by a process before this one
+	orphans   []partitionlog.Move // of those whose log is nowhere
 }
 
 // openDirectories locks the log directories and finds out whose they are. What it has locked is unlocked on error. search,
@@ -94,18 +95,13 @@ func openDirectories(fsys vfs.FS, cfg *configs.Broker, clusterID string, now tim
 		}
 	}
 	id.draw()
-	var orphans []partitionlog.Move
-	if id.begun, orphans, err = partitionlog.SettleMoves(fsys, paths); err != nil {
+	if id.begun, id.orphans, err = partitionlog.SettleMoves(fsys, paths); err != nil {
 		return dirs, id, err
 	}
 	for i, d := range dirs {
 		if err := d.claim(fsys, found[i], known[i], id.clusterID, cfg.NodeID, now); err != nil {
 			return dirs, id, err
 		}
-	}
-	for _, m := range orphans {
-		d := dirs[slices.Index(paths, m.Dir)]
-		d.strays = append(d.strays, m.Path)
 	}
 	if id.past, err = founding.Remember(fsys, cfg.MetadataDir, id.clusterID); err != nil {
 		return dirs, id, err

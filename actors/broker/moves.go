@@ -27,8 +27,8 @@ func (b *Broker) resumeMoves() {
 		tp, ok := parseLogDir(m.Of)
 		h := b.replicas.Get(tp)
 		to := b.dirOf(m.Dir)
-		if !ok || h == nil || to.Path != m.Dir {
-			b.log.Warn("a copy that was begun belongs to no replica here and is kept until it is moved or deleted by hand", "dir", m.Path)
+		if !ok || h == nil || to.Path != m.Dir || h.Dir() == to {
+			b.log.Warn("a copy that was begun is of no replica that moves there, and is kept until it is moved or deleted by hand", "dir", m.Path)
 			continue
 		}
 		b.refs.moves.Send(&move.Begin{Handle: h, To: to, Path: m.Path})

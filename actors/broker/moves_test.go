@@ -16,7 +16,7 @@ import (
 )
 
 // alterDir asks for a move of the partition to a directory and gives the code.
-func alterDir(t *testing.T, c *client, topic, dir string) kerr.Code {
+func alterDir(t testing.TB, c *client, topic, dir string) kerr.Code {
 	t.Helper()
 	req := kmsg.NewPtrAlterReplicaLogDirsRequest()
 	req.Version = 2
@@ -59,7 +59,7 @@ func logsIn(t *testing.T, c *client) map[string][]string {
 // movable is a node with two log directories and a partition with a record, and where that lies and does not.
 func movable(t *testing.T) (n *node, c *client, from, to string) {
 	t.Helper()
-	n = newNode(t, 1, "log.dirs=/a,/b")
+	n = newNode(t, 1, "log.dirs=/a,/b", "metadata.log.dir=/m")
 	n.start()
 	c = dial(t, n.address())
 	if err := createTopic(c, powerTopic, nil); err != nil {
@@ -162,6 +162,43 @@ func TestAMoveToWhereTheReplicaIsEndsTheOneThatIsUnderWay(t *testing.T) {
 // first. A process that ends between the two tells where it finds the replica, and goes on.
 func TestAProcessThatEndsWhileTheMetadataIsAheadOfAMoveGoesOnWithIt(t *testing.T) {
 	n, c, from, to := movable(t)
+	n.endWhenCopied(c, to)
+	if _, err := n.fs.Stat(filepath.Join(from, powerTopic+"-0")); err != nil {
+		t.Error(err)
+	}
+	n.start()
+	c = dial(t, n.address())
+	eventually(t, "the replica lies in the other directory, and the metadata says so", func() bool {
+		in := logsIn(t, c)
+		return len(in[from]) == 0 && len(in[to]) == 1 && in[to][0] == powerTopic+"-0" && n.directoryOf(powerTopic) == n.dirOf(to).ID
+	})
+	eventually(t, "the log has what it had", func() bool {
+		log, err := fetchAll(c, powerTopic, 0)
+		return err == nil && len(log) == 1 && log[0] == "one"
+	})
+}
+
+// Without the directory that the log is in, the metadata tells that the copy had everything.
+func TestACopyThatTheMetadataNamesIsTheLogWhereThatIsGone(t *testing.T) {
+	n, c, from, to := movable(t)
+	n.endWhenCopied(c, to)
+	n.set = []string{"log.dirs=" + to, "metadata.log.dir=/m"}
+	n.start()
+	c = dial(t, n.address())
+	eventually(t, "the log has what it had", func() bool {
+		log, err := fetchAll(c, powerTopic, 0)
+		return err == nil && len(log) == 1 && log[0] == "one"
+	})
+	if in := logsIn(t, c); len(in[from]) != 0 || len(in[to]) != 1 || in[to][0] != powerTopic+"-0" {
+		t.Errorf("the directories hold %q", in)
+	}
+}
+
+// endWhenCopied begins a move to a directory and ends the process when the metadata names it and the copy is about to get the
+// log's name.
+func (n *node) endWhenCopied(c *client, to string) {
+	t := n.t
+	t.Helper()
 	ended, once := make(chan struct{}), sync.Once{}
 	n.fs.Hook(func(call vfs.Call) (f vfs.Fault) {
 		if strings.HasSuffix(call.Name, "future-is-whole") { // it has everything, and is about to get the log's name
@@ -186,19 +223,6 @@ func TestAProcessThatEndsWhileTheMetadataIsAheadOfAMoveGoesOnWithIt(t *testing.T
 		t.Errorf("the metadata names the directory %s, not that of %s", got, to)
 	}
 	n.kill()
-	if _, err := n.fs.Stat(filepath.Join(from, powerTopic+"-0")); err != nil {
-		t.Error(err)
-	}
-	n.start()
-	c = dial(t, n.address())
-	eventually(t, "the replica lies in the other directory, and the metadata says so", func() bool {
-		in := logsIn(t, c)
-		return len(in[from]) == 0 && len(in[to]) == 1 && in[to][0] == powerTopic+"-0" && n.directoryOf(powerTopic) == n.dirOf(to).ID
-	})
-	eventually(t, "the log has what it had", func() bool {
-		log, err := fetchAll(c, powerTopic, 0)
-		return err == nil && len(log) == 1 && log[0] == "one"
-	})
 }
 
 // limitMoves sets replica.alter.log.dirs.io.max.bytes.per.second.

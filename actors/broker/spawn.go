@@ -159,6 +159,7 @@ func (b *Broker) spawnMetadata() {
 	if b.cfg.Roles.Broker {
 		md.Coordinators = map[string]kit.Ref{api.OffsetsTopic: b.refs.groups}
 		md.Found, md.Clean = b.foundLogs()
+		md.Copies = b.foundCopies()
 		md.Settled = func(logs int) { b.opening.settled(logs); b.resumeMoves() }
 	}
 	b.refs.metadata = b.system.Spawn("metadata", metadata.New(md))
@@ -186,6 +187,18 @@ func (b *Broker) foundLogs() (map[model.TopicPartition][]metadata.Found, bool) {
 		}
 	}
 	return found, clean
+}
+
+// foundCopies lists those whose logs are nowhere. What the checkpoints say of their names may be of other logs.
+func (b *Broker) foundCopies() map[model.TopicPartition][]metadata.Found {
+	found := map[model.TopicPartition][]metadata.Found{}
+	for _, m := range b.identity.orphans {
+		d := b.directories[slices.IndexFunc(b.directories, func(d *directory) bool { return d.path == m.Dir })]
+		if tp, ok := parseLogDir(m.Of); ok {
+			found[tp] = append(found[tp], metadata.Found{Dir: b.dirOf(d.path), Copy: m.Path, Kept: d.kept && !d.clean})
+		}
+	}
+	return found
 }
 
 // metadataCommitted is how far the metadata log had come at the last checkpoint, 0 when there was none.

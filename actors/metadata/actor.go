@@ -45,6 +45,8 @@ type Found struct {
 	Kept bool
 	// TopicID is known of logs of one name in several directories: it tells them apart.
 	TopicID model.TopicID
+	// Copy is where a copy stands, which has not got the name of its log.
+	Copy string
 }
 
 // Deps is what the metadata actor works with.
@@ -66,7 +68,9 @@ type Deps struct {
 	Coordinators map[string]kit.Ref
 	// Found are the logs that were there at the start; what no image claims is set aside as stray.
 	Found map[model.TopicPartition][]Found
-	// Settled is told, once the metadata is complete, how many of Found it claims; Opened is told of each of those.
+	// Copies were being moved to their directories by a process before this one; their logs are nowhere.
+	Copies map[model.TopicPartition][]Found
+	// Settled is told, once the metadata is complete, how many of Found and Copies it claims; Opened is told of each of those.
 	Settled func(logs int)
 	Opened  func(partitionlog.Recovery, error)
 	// Clean tells that the last stop closed every log.
@@ -81,6 +85,7 @@ type progress struct {
 	alone   bool // there is no other broker
 	claimed int
 	found   map[model.TopicPartition][]Found
+	copies  map[model.TopicPartition][]Found
 	waiting []*Apply // the first one is under way
 	strays  strays
 }
@@ -100,7 +105,7 @@ type application struct {
 
 // New makes an actor that goes on after a panic where it was.
 func New(d Deps) kit.Props {
-	kept := &progress{ordered: d.Source.Image(), found: d.Found}
+	kept := &progress{ordered: d.Source.Image(), found: d.Found, copies: d.Copies}
 	return kit.Props{Kind: "metadata", New: func() kit.Behavior { return &applier{deps: d, kept: kept} }}
 }
 

@@ -46,6 +46,7 @@ func (a *applier) order(ctx *kit.Context, m *Apply) {
 	if !a.kept.settled {
 		a.kept.settled = true
 		a.clearAside(ctx)
+		a.tellCopies()
 		a.deps.Settled(a.kept.claimed)
 	}
 }
@@ -133,6 +134,9 @@ func (a *applier) role(p *image.Partition) kit.Message {
 // host has a replica started, on the log that was found or on a new one.
 func (a *applier) host(ctx *kit.Context, tp model.TopicPartition, id model.TopicID, p *image.Partition, at int, cfg *replica.Config) {
 	found, old := a.claim(tp, id)
+	if !old {
+		found, old = a.claimCopy(tp, p.Directories, at)
+	}
 	dir := found.Dir
 	if !old {
 		dir = a.place(tp, p.Directories, at)
@@ -151,7 +155,7 @@ func (a *applier) host(ctx *kit.Context, tp model.TopicPartition, id model.Topic
 	lead, _ := role.(*replica.BecomeLeader)
 	follow, _ := role.(*replica.BecomeFollower)
 	ctx.Send(a.shard(tp), &replica.Host{
-		Handle: h, Lead: lead, Follow: follow, Fresh: !old, Clean: a.deps.Clean && old, Kept: found.Kept,
+		Handle: h, Lead: lead, Follow: follow, Fresh: !old, Clean: a.deps.Clean && old && found.Copy == "", Kept: found.Kept, Copy: found.Copy,
 		RecoveryPoint: found.RecoveryPoint, LogStart: found.LogStart, HighWatermark: found.HighWatermark, Cleaned: found.Cleaned, Opened: opened,
 		Done: func() { self.SendCaused(cause, &hosted{app}) },
 	})

@@ -2,6 +2,7 @@ package metadata
 
 import (
 	"path/filepath"
+	"slices"
 
 	"troupe/actors/disk"
 	"troupe/actors/kit"
@@ -36,6 +37,35 @@ func (a *applier) clearAside(ctx *kit.Context) {
 		}
 	}
 	a.kept.found = nil
+}
+
+// claimCopy takes a copy that was being moved to the directory which the metadata names, and whose log is nowhere: the log was in a
+// directory that is gone. A copy had everything when the metadata came to name its directory, or it was about to (KIP-858).
+func (a *applier) claimCopy(tp model.TopicPartition, assigned []model.DirectoryID, at int) (f Found, there bool) {
+	all := a.kept.copies[tp]
+	i := slices.IndexFunc(all, func(f Found) bool { return at < len(assigned) && f.Dir.ID == assigned[at] })
+	if i < 0 {
+		return Found{}, false
+	}
+	f = all[i]
+	a.kept.copies[tp] = slices.Delete(all, i, i+1)
+	a.deps.Log.Warn("the log of a replica is nowhere: the copy that was being moved takes its place, since the metadata names its directory",
+		"partition", tp.String(), "copy", f.Copy)
+	return f, true
+}
+
+// tellCopies reminds of the others, which are only parts of logs, in one line a start.
+func (a *applier) tellCopies() {
+	var left []string
+	for _, all := range a.kept.copies {
+		for _, f := range all {
+			left = append(left, f.Copy)
+		}
+	}
+	if len(left) > 0 {
+		a.deps.Log.Info("copies that were being moved, and whose logs are nowhere, are kept until they are moved or deleted by hand",
+			"directories", len(left), "first", slices.Min(left))
+	}
 }
 
 // setAside counts what the lanes have done, and tells of it when the last one has answered.

@@ -20,6 +20,8 @@ type Host struct {
 	Fresh bool
 	// The checkpoints of the directory, for a log that was there.
 	RecoveryPoint, LogStart, HighWatermark, Cleaned model.Offset
+	// Copy is a directory that gets the log's name first: a copy that was being moved, where the log is nowhere.
+	Copy string
 	// Clean and Kept say how the log was left (partitionlog.OpenParams).
 	Clean, Kept bool
 	// Opened is told when the log was opened, or could not be; nil for a fresh one. It only signals.

@@ -138,6 +138,9 @@ func (s *shard) host(ctx *kit.Context, m *Host) {
 			s.run(ctx, h)
 			return
 		}
+		if m.Copy != "" {
+			h.kept.swapping = &swapping{to: m.Handle.Dir(), future: m.Copy, gone: true}
+		}
 		m.Handle.found.Store(&Checkpoint{m.RecoveryPoint, m.LogStart, m.HighWatermark})
 		s.run(ctx, h)
 	case h.kept.handle != m.Handle:
