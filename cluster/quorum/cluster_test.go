@@ -26,14 +26,17 @@ type network struct {
 	// agreed is what any node has seen committed at an offset.
 	agreed []string
 	seen   map[quorum.VoterKey]int
+	had    map[quorum.VoterKey]int // the most that a node has seen committed in its lives before
 	// latest is the highest epoch in which a node has led, and doubts what leaders of older ones asked after that.
 	latest model.LeaderEpoch
 	doubts []doubt
 }
 
-// doubt is a question whether it leads still, by a node that others have replaced.
+// doubt is a question whether it leads still, by a node that others have replaced. It is withdrawn when the node hears of that
+// (Actor.withdraw).
 type doubt struct {
 	of       *disk
+	epoch    model.LeaderEpoch
 	question uint64
 }
 
@@ -43,7 +46,7 @@ type letter struct {
 }
 
 func newNetwork(t *testing.T, fatal func(string, ...any), n int) *network {
-	w := &network{t: t, fatal: fatal, nodes: map[quorum.VoterKey]*disk{}, seen: map[quorum.VoterKey]int{}}
+	w := &network{t: t, fatal: fatal, nodes: map[quorum.VoterKey]*disk{}, seen: map[quorum.VoterKey]int{}, had: map[quorum.VoterKey]int{}}
 	for i := range n {
 		k := quorum.VoterKey{ID: model.BrokerID(i + 1), Directory: model.DirectoryID{0: byte(i + 1)}}
 		w.keys = append(w.keys, k)
@@ -58,9 +61,12 @@ func newNetwork(t *testing.T, fatal func(string, ...any), n int) *network {
 
 // restart loses what was not written and begins again from the disk.
 func (w *network) restart(k quorum.VoterKey) {
-	old := w.nodes[k]
-	r := quorum.Restore(quorum.Options{Self: k, ElectionTicks: 5}, quorum.Boundary{Voters: w.first})
-	next := &disk{t: w.t, log: old.log, end: old.end, hard: old.hard}
+	old, from := w.nodes[k], quorum.Boundary{Voters: w.first}
+	if old.checkpoint.End > 0 {
+		from = old.checkpoint
+	}
+	r := quorum.Restore(quorum.Options{Self: k, ElectionTicks: 5}, from)
+	next := &disk{t: w.t, log: old.log, end: old.end, hard: old.hard, checkpoint: old.checkpoint, committed: make([]quorum.Entry, from.End)}
 	for _, v := range next.log {
 		if err := r.Add(v); err != nil {
 			w.fatal("%v restarts: %v", k, err)
@@ -70,7 +76,8 @@ func (w *network) restart(k quorum.VoterKey) {
 	if next.machine, err = r.Start(next.hard); err != nil {
 		w.fatal("%v restarts: %v", k, err)
 	}
-	w.nodes[k], w.seen[k] = next, 0
+	w.had[k] = max(w.had[k], w.seen[k])
+	w.nodes[k], w.seen[k] = next, int(from.End)
 	w.gather(k)
 }
 
@@ -86,10 +93,11 @@ func (w *network) gather(k quorum.VoterKey) {
 		w.latest = max(w.latest, l.Epoch)
 	}
 	for _, q := range w.doubts {
-		if q.of == d && d.machine.Confirmed() >= q.question {
+		if q.of == d && q.epoch == d.machine.Leadership().Epoch && d.machine.Confirmed() >= q.question {
 			w.fatal("%v is told that it leads, which it did not any more when it asked", k)
 		}
 	}
+	w.seen[k] = max(w.seen[k], int(d.checkpoint.End)) // it may have got that from another one
 	for ; w.seen[k] < len(d.committed); w.seen[k]++ {
 		e := d.committed[w.seen[k]]
 		if int(e.Offset) != w.seen[k] {
@@ -101,6 +109,9 @@ func (w *network) gather(k quorum.VoterKey) {
 		} else if w.agreed[e.Offset] != what {
 			w.fatal("%v committed %q where another committed %q", k, what, w.agreed[e.Offset])
 		}
+	}
+	if d.machine.Settled() && w.seen[k] < w.had[k] {
+		w.fatal("%v is settled with %d entries, it has acted on %d", k, w.seen[k], w.had[k])
 	}
 }
 
@@ -122,27 +133,80 @@ func (w *network) run(rounds int) {
 	for range rounds {
 		for _, k := range w.keys {
 			w.nodes[k].machine.Tick()
+			w.remind(k)
 			w.gather(k)
 		}
 		w.quiet()
 	}
 }
 
-// quiet delivers and writes until there is nothing more.
-func (w *network) quiet() {
-	for w.advance() {
+// remind has a leader send again to those that are said to install a checkpoint (Actor.remind).
+func (w *network) remind(k quorum.VoterKey) {
+	for _, p := range w.nodes[k].machine.Progress() {
+		if p.Behind {
+			w.nodes[k].machine.Unreachable(p.Key)
+		}
+	}
+}
+
+// sumUp has a node write a checkpoint of what it has seen committed.
+func (w *network) sumUp(k quorum.VoterKey) {
+	d := w.nodes[k]
+	end := model.Offset(len(d.committed))
+	if end <= d.checkpoint.End || d.machine.VotersSince() >= end {
+		return
+	}
+	d.checkpoint = quorum.Boundary{End: end, Epoch: d.committed[end-1].Epoch, Voters: d.machine.Voters()}
+	d.machine.Checkpointed(d.checkpoint)
+}
+
+// catchUp has a node without a vote follow a leader, as far as that has committed, and tells whether it has: a node must before it
+// gets a vote (Actor.addVoter). A checkpoint that does not name a voter is of no use to it.
+func (w *network) catchUp(k, leader quorum.VoterKey) bool {
+	d, other := w.nodes[k], w.nodes[leader]
+	end := model.Offset(len(other.committed))
+	if d.machine.Votes() {
+		return false
+	}
+	if d.last() > other.machine.Leadership().Epoch {
+		return false // of a later leader: this one is none any more
+	}
+	if from := other.begin(); d.end < from {
+		d.log, d.end, d.checkpoint = nil, other.checkpoint.End, other.checkpoint
+	}
+	// Where two logs have an offset of one epoch, they have the same before it.
+	at := min(d.end, other.end)
+	for at > other.begin() && at > d.begin() && d.epochAt(at-1) != other.epochAt(at-1) {
+		at--
+	}
+	if at < d.end && (at < other.end || d.last() < other.machine.Leadership().Epoch) {
+		d.truncate(at)
+	}
+	for _, v := range other.log {
+		if v.NextOffset() > d.end && d.end < end {
+			v = tail(d.t, head(d.t, v, end), d.end)
+			d.log, d.end = append(d.log, v), v.NextOffset()
+		}
+	}
+	w.restart(k)
+	return d.end >= end
+}
+
+// quiet delivers and writes until there is nothing more; the slow ones write nothing.
+func (w *network) quiet(slow ...quorum.VoterKey) {
+	for w.advance(slow...) {
 	}
 }
 
 // advance delivers a letter or, when there is none, writes what is due.
-func (w *network) advance() bool {
+func (w *network) advance(slow ...quorum.VoterKey) bool {
 	if len(w.mail) > 0 {
 		w.deliver(0)
 		return true
 	}
 	busy := false
 	for _, k := range w.keys {
-		for len(w.nodes[k].pending) > 0 {
+		for len(w.nodes[k].pending) > 0 && !slices.Contains(slow, k) {
 			busy = true
 			w.nodes[k].write()
 			w.gather(k)
@@ -155,8 +219,8 @@ func (w *network) advance() bool {
 func (w *network) ask(k quorum.VoterKey) uint64 {
 	d := w.nodes[k]
 	question := d.machine.Confirm()
-	if d.machine.Leadership().Epoch < w.latest {
-		w.doubts = append(w.doubts, doubt{d, question})
+	if epoch := d.machine.Leadership().Epoch; epoch < w.latest {
+		w.doubts = append(w.doubts, doubt{d, epoch, question})
 	}
 	w.gather(k)
 	return question
@@ -171,13 +235,30 @@ func (w *network) campaign(k quorum.VoterKey) {
 	w.gather(k)
 }
 
-// propose has a leader change the voters to the first of them.
-func (w *network) propose(leader quorum.VoterKey, voters int) {
+// propose has a leader change the voters.
+func (w *network) propose(leader quorum.VoterKey, voters []batch.Voter) {
 	w.t.Helper()
-	if err := w.nodes[leader].machine.ProposeVoters(w.first[:voters]); err != nil {
+	if err := w.nodes[leader].machine.ProposeVoters(voters); err != nil {
 		w.t.Fatal(err)
 	}
 	w.gather(leader)
+}
+
+// create has a leader propose topics.
+func (w *network) create(leader quorum.VoterKey, names ...string) {
+	w.t.Helper()
+	if _, err := w.nodes[leader].machine.Propose(topics(names...), record.LatestMetadataVersion); err != nil {
+		w.t.Fatal(err)
+	}
+	w.gather(leader)
+}
+
+// tick lets a node's time go on.
+func (w *network) tick(k quorum.VoterKey, times int) {
+	for range times {
+		w.nodes[k].machine.Tick()
+	}
+	w.gather(k)
 }
 
 func (w *network) leader() (quorum.VoterKey, bool) {
@@ -324,6 +405,8 @@ func TestAVoterThatIsReachedElsewhereIsOneVoterStill(t *testing.T) {
 	told("after a restart")
 }
 
+func keyOf(v batch.Voter) quorum.VoterKey { return quorum.VoterKey{ID: v.ID, Directory: v.DirectoryID} }
+
 // toggled gives a set of voters without one, or with one that was not in it.
 func toggled(set []batch.Voter, v batch.Voter) []batch.Voter {
 	same := func(o batch.Voter) bool { return o.DirectoryID == v.DirectoryID }
@@ -368,22 +451,7 @@ func TestACandidateAsksForVotesWhenItsOwnIsWritten(t *testing.T) {
 	w := newNetwork(t, t.Fatalf, 3)
 	one := w.keys[0]
 	w.campaign(one)
-	step := func() (busy bool) {
-		for len(w.mail) > 0 {
-			busy = true
-			w.deliver(0)
-		}
-		for _, k := range w.keys[1:] {
-			for len(w.nodes[k].pending) > 0 {
-				busy = true
-				w.nodes[k].write()
-				w.gather(k)
-			}
-		}
-		return busy
-	}
-	for step() {
-	}
+	w.quiet(one)
 	if d := w.nodes[one]; d.machine.Leadership().Self || len(d.pending) == 0 {
 		t.Fatalf("it leads (%v) before its vote is written, of which %d parts are due", d.machine.Leadership().Self, len(d.pending))
 	}
@@ -406,10 +474,10 @@ func TestAVoterThatHearsOfTwoChangesAtOnceGoesByTheFirst(t *testing.T) {
 	w.campaign(one)
 	w.quiet()
 	w.away = []quorum.VoterKey{two}
-	w.propose(one, 2) // committed by the first and the third
+	w.propose(one, w.first[:2]) // committed by the first and the third
 	w.quiet()
 	w.away = []quorum.VoterKey{two, three}
-	w.propose(one, 1)
+	w.propose(one, w.first[:1])
 	w.quiet()
 	w.restart(one) // which knows no more how far its log is committed
 	w.restart(two) // which knows of no leader
@@ -421,10 +489,7 @@ func TestAVoterThatHearsOfTwoChangesAtOnceGoesByTheFirst(t *testing.T) {
 		}
 	}
 	w.mail, w.away = nil, []quorum.VoterKey{one} // the second voter does not hear of that
-	if _, err := w.nodes[one].machine.Propose(topics("alone"), record.LatestMetadataVersion); err != nil {
-		t.Fatal(err)
-	}
-	w.gather(one)
+	w.create(one, "alone")
 	w.quiet()
 	if n := len(w.nodes[one].committed); n != 5 { // two beginnings of an epoch, two changes, and the topic
 		t.Fatalf("the last voter has seen %d entries committed: %s", n, story(w.nodes[one].committed))
@@ -439,6 +504,96 @@ func TestAVoterThatHearsOfTwoChangesAtOnceGoesByTheFirst(t *testing.T) {
 		w.restart(two)
 		if got := w.nodes[two].machine.Voters(); len(got) != 2 {
 			t.Errorf("it starts with %d voters, two are left after the first change", len(got))
+		}
+	}
+}
+
+// Raft takes the second one without a word, and writes an empty entry for it.
+func TestAChangeOfVotersIsRefusedWhileAnotherIsUnderWay(t *testing.T) {
+	w := newNetwork(t, t.Fatalf, 3)
+	one := w.keys[0]
+	w.campaign(one)
+	for !w.nodes[one].machine.Leadership().Self {
+		w.advance()
+	}
+	end := w.nodes[one].machine.End()
+	refused := func(when string) {
+		t.Helper()
+		if err := w.nodes[one].machine.ProposeVoters(w.first[:2]); err == nil || errors.Is(err, quorum.ErrNotLeader) {
+			t.Errorf("%s: %v", when, err)
+		}
+		if got := w.nodes[one].machine.End(); got != end {
+			t.Errorf("%s: the log ends at %d, was %d", when, got, end)
+		}
+	}
+	refused("before the leader has committed anything")
+	w.quiet()
+	w.propose(one, w.first[1:])
+	end++
+	refused("before the first change is committed")
+	w.quiet()
+	if got := story(w.nodes[one].committed); got != "0/1 batch.LeaderChange, 1/1 batch.Voters" {
+		t.Errorf("committed %s", got)
+	}
+}
+
+// What leaders said before this process began may come again: that they had committed less then is no news.
+func TestAVoterIsSettledWhenItHasAllThatWasOnItsDisk(t *testing.T) {
+	w := newNetwork(t, t.Fatalf, 3)
+	one, two, three := w.keys[0], w.keys[1], w.keys[2]
+	var said []letter
+	run := func() {
+		for w.advance() {
+			for _, l := range w.mail {
+				if l.to == three {
+					said = append(said, l)
+				}
+			}
+		}
+	}
+	w.campaign(one)
+	run()
+	w.create(one, "a")
+	run()
+	w.nodes[one].machine.HandOver()
+	w.gather(one)
+	run()
+	w.create(two, "b")
+	run()
+	w.tick(two, 1)
+	run()
+	if n := len(w.nodes[three].committed); n != 4 {
+		t.Fatalf("%d entries were committed: %s", n, story(w.nodes[three].committed))
+	}
+	w.restart(three)
+	for _, l := range said {
+		w.mail = []letter{l}
+		w.deliver(0) // gather looks whether it is settled too early
+	}
+	w.mail = nil
+	w.tick(two, 1)
+	w.quiet()
+	if d := w.nodes[three]; !d.machine.Settled() || len(d.committed) != 4 {
+		t.Errorf("in the end it is settled %v with %s", d.machine.Settled(), story(d.committed))
+	}
+}
+
+func TestTheLeadershipIsHandedToAVoterThatAnswers(t *testing.T) {
+	for away, next := range map[int]int{1: 2, 2: 1} {
+		w := newNetwork(t, t.Fatalf, 3)
+		one := w.keys[0]
+		w.campaign(one)
+		w.quiet()
+		w.away = w.keys[away : away+1]
+		for range 10 { // two election timeouts
+			w.tick(one, 1)
+			w.quiet()
+		}
+		w.nodes[one].machine.HandOver()
+		w.gather(one)
+		w.quiet()
+		if !w.nodes[w.keys[next]].machine.Leadership().Self {
+			t.Errorf("%v does not lead, though %v answers nobody", w.keys[next], w.keys[away])
 		}
 	}
 }
@@ -480,7 +635,7 @@ func TestVotersNeverDisagree(t *testing.T) {
 		for range rapid.IntRange(20, 200).Draw(rt, "steps") {
 			k := rapid.SampledFrom(w.keys).Draw(rt, "node")
 			d := w.nodes[k]
-			switch action := rapid.IntRange(0, 10).Draw(rt, "action"); {
+			switch action := rapid.IntRange(0, 11).Draw(rt, "action"); {
 			case action < 3 && len(w.mail) > 0:
 				w.deliver(rapid.IntRange(0, len(w.mail)-1).Draw(rt, "letter"))
 			case action < 5 && len(d.pending) > 0:
@@ -507,10 +662,19 @@ func TestVotersNeverDisagree(t *testing.T) {
 				w.restart(k)
 			case action == 9 && d.machine.Leadership().Self:
 				w.ask(k)
+			case action == 10:
+				w.sumUp(k)
 			case d.machine.Leadership().Self && d.machine.Settled():
 				// Not itself: where the news that it left is lost, the last voter would have to ask it for a vote.
 				v := rapid.SampledFrom(w.first).Draw(rt, "voter")
-				if v.ID != k.ID && d.machine.ProposeVoters(toggled(d.machine.Voters(), v)) == nil {
+				if v.ID == k.ID {
+					continue
+				}
+				votes := slices.ContainsFunc(d.machine.Voters(), func(o batch.Voter) bool { return o.ID == v.ID })
+				if !votes && !w.catchUp(keyOf(v), k) {
+					continue
+				}
+				if d.machine.ProposeVoters(toggled(d.machine.Voters(), v)) == nil {
 					w.gather(k)
 				}
 			}

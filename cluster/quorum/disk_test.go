@@ -14,10 +14,12 @@ type disk struct {
 	t       *testing.T
 	machine *quorum.Machine
 	// log and end are the durable log; hard is quorum-state.
-	log       []batch.View
-	end       model.Offset
-	hard      quorum.HardState
-	committed []quorum.Entry
+	log  []batch.View
+	end  model.Offset
+	hard quorum.HardState
+	// checkpoint is the newest one; the entries that it covers may be missing in committed, which has zeros for them.
+	checkpoint quorum.Boundary
+	committed  []quorum.Entry
 	// pending are appends handed out that are not written yet.
 	pending []*quorum.Append
 	sent    []quorum.Message
@@ -46,6 +48,10 @@ func (d *disk) write() {
 	if a.Hard != nil {
 		d.hard = *a.Hard
 	}
+	if a.Install != nil {
+		d.log, d.end, d.checkpoint = nil, a.Install.End, *a.Install
+		d.committed = make([]quorum.Entry, d.end)
+	}
 	for i, v := range a.Batches {
 		if i == 0 && a.Truncate {
 			d.truncate(v.BaseOffset())
@@ -73,12 +79,41 @@ func (d *disk) truncate(end model.Offset) {
 	}
 }
 
-// head gives the records of a batch before an offset.
+// begin is where the log begins.
+func (d *disk) begin() model.Offset {
+	if len(d.log) > 0 {
+		return d.log[0].BaseOffset()
+	}
+	return d.end
+}
+
+// epochAt is that of the record at an offset of the log.
+func (d *disk) epochAt(o model.Offset) model.LeaderEpoch {
+	for _, v := range d.log {
+		if o >= v.BaseOffset() && o < v.NextOffset() {
+			return v.LeaderEpoch()
+		}
+	}
+	return d.checkpoint.Epoch
+}
+
+// last is the epoch of the last record.
+func (d *disk) last() model.LeaderEpoch { return d.epochAt(d.end - 1) }
+
+// head gives the records of a batch before an offset, tail those from one on.
 func head(t *testing.T, v batch.View, end model.Offset) batch.View {
+	return part(t, v, 0, end)
+}
+
+func tail(t *testing.T, v batch.View, from model.Offset) batch.View {
+	return part(t, v, from, v.NextOffset())
+}
+
+func part(t *testing.T, v batch.View, from, end model.Offset) batch.View {
 	t.Helper()
-	b := batch.NewBuilder(batch.Options{BaseOffset: v.BaseOffset(), LeaderEpoch: v.LeaderEpoch(), Control: v.Control()})
+	b := batch.NewBuilder(batch.Options{BaseOffset: max(from, v.BaseOffset()), LeaderEpoch: v.LeaderEpoch(), Control: v.Control()})
 	err := v.Each(func(r batch.Record) error {
-		if r.Offset < end {
+		if r.Offset >= from && r.Offset < end {
 			b.Add(r)
 		}
 		return nil

@@ -125,8 +125,9 @@ type Machine struct {
 	leader     VoterKey
 	leaderTerm uint64
 	granted    []VoterKey
-	// settling is where Settled is reached, NoOffset while that is not known.
-	settling model.Offset
+	// settling is where Settled is reached, NoOffset while that is not known; not before the end of what was on the disk when the
+	// machine began and has not been replaced since.
+	settling, before model.Offset
 	// outstanding are the Appends handed out and not finished, in order.
 	outstanding []*Append
 	// asked and confirmed count the questions of Confirm, and those up to which a majority has answered.
@@ -165,13 +166,18 @@ func (m *Machine) ProposeVoters(next []batch.Voter) error {
 	if !m.leadership.Self {
 		return ErrNotLeader
 	}
+	// raft would write an empty entry in its place and say nothing. So it does before it has committed one of its own epoch, too.
+	term, err := m.storage.Term(m.node.BasicStatus().Applied)
+	if m.change != nil || err != nil || term != uint64(m.leadership.Epoch) {
+		return errors.New("change of voters: another one is under way, or may be")
+	}
 	before := m.end
-	err := m.node.ProposeConfChange(change)
+	err = m.node.ProposeConfChange(change)
 	m.collect()
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotLeader, err)
 	}
-	invariant.Check(m.end == before+1, "quorum: a change of voters at %d ends at %d", before, m.end)
+	invariant.Check(m.end == before+1 && m.change.GetIndex() == indexOf(before), "quorum: a change of voters at %d ends at %d", before, m.end)
 	return nil
 }
 

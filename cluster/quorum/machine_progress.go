@@ -1,6 +1,9 @@
 package quorum
 
 import (
+	"cmp"
+	"slices"
+
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
 	"go.etcd.io/raft/v3/tracker"
@@ -15,6 +18,8 @@ type Progress struct {
 	End model.Offset
 	// Behind tells that it needs a checkpoint, since entries are gone that it lacks.
 	Behind bool
+	// Answers tells that messages to it arrive, and that it has answered since this leader last counted those who do.
+	Answers bool
 }
 
 // Progress lists the voters in the order of the configuration; empty on a node that does not lead.
@@ -31,28 +36,31 @@ func (m *Machine) Progress() []Progress {
 			switch {
 			case found[i].Key.raftID() != id:
 			case found[i].Key == m.options.Self:
-				found[i].End = m.end
+				found[i].End, found[i].Answers = m.end, true
 			default:
 				found[i].End, found[i].Behind = offsetOf(p.Match)+1, p.State == tracker.StateSnapshot
+				found[i].Answers = p.RecentActive && p.State == tracker.StateReplicate
 			}
 		}
 	})
 	return found
 }
 
-// HandOver asks the voter that has come furthest to take the leadership over, and tells whether there is one. Proposals are
-// refused until it has, or until an election timeout has passed without it.
+// HandOver asks the voter that has come furthest, of those that answer if any does, to take the leadership over, and tells whether
+// there is one. Proposals are refused until it has, or until an election timeout has passed without it.
 func (m *Machine) HandOver() bool {
-	to, end := NoVoter, model.NoOffset
-	for _, p := range m.Progress() {
-		if p.Key != m.options.Self && p.End > end {
-			to, end = p.Key, p.End
-		}
-	}
-	if to == NoVoter {
+	others := slices.DeleteFunc(m.Progress(), func(p Progress) bool { return p.Key == m.options.Self })
+	if len(others) == 0 {
 		return false
 	}
-	m.node.TransferLeader(to.raftID())
+	sure := func(p Progress) model.Offset {
+		if !p.Answers {
+			return model.NoOffset
+		}
+		return p.End
+	}
+	to := slices.MaxFunc(others, func(a, b Progress) int { return cmp.Or(cmp.Compare(sure(a), sure(b)), cmp.Compare(a.End, b.End)) })
+	m.node.TransferLeader(to.Key.raftID())
 	m.collect()
 	return true
 }
@@ -110,16 +118,16 @@ func (m *Machine) Votes() bool { return findVoter(m.voters, m.options.Self) >= 0
 // the absence of something mean that it is not there.
 //
 // It is so when an entry of the present leader's own epoch has come out, before which all that any earlier leader committed
-// stands; or all entries on this disk up to such a one, since this node has acted on nothing that was not on its disk.
+// stands, and with it all that is left of what was on this disk: this node has acted on nothing else.
 func (m *Machine) Settled() bool {
-	return m.settling != model.NoOffset && offsetOf(m.node.BasicStatus().Applied) >= m.settling
+	return m.settling != model.NoOffset && offsetOf(m.node.BasicStatus().Applied) >= max(m.settling, m.before-1)
 }
 
 // hear takes from a leader's message what Settled goes by. An append tells how far the leader has committed, a heartbeat
 // no more than how far this node's log is known to agree.
 func (m *Machine) hear(message *raftpb.Message) {
-	commit := message.GetCommit()
-	if m.settling != model.NoOffset || message.GetType() == raftpb.MsgHeartbeat && commit != m.storage.last() {
+	commit, latest := message.GetCommit(), m.node.BasicStatus().HardState.GetTerm()
+	if m.settling != model.NoOffset || message.GetTerm() < latest || message.GetType() == raftpb.MsgHeartbeat && commit != m.storage.last() {
 		return
 	}
 	if term, err := m.storage.Term(commit); err == nil && term == message.GetTerm() {

@@ -89,12 +89,13 @@ func (m *Machine) queue(message *raftpb.Message) {
 	if s := message.GetSnapshot(); !raft.IsEmptySnap(s) {
 		b := boundaryOf(s)
 		a.Install = &b
-		m.end, m.written = b.End, b.End
+		m.end, m.written, m.before = b.End, b.End, min(m.before, b.End)
 	}
 	if n := len(a.entries); n > 0 {
 		first := offsetOf(a.entries[0].GetIndex())
 		invariant.Check(first <= m.written, "quorum: entry %d leaves a gap after %d", first, m.written)
 		a.Truncate = first < m.written
+		m.before = min(m.before, first)
 		m.changes(a.entries)
 		m.end = offsetOf(a.entries[n-1].GetIndex()) + 1
 		m.written = m.end

@@ -107,7 +107,7 @@ func (r *Restorer) Start(h HardState) (*Machine, error) {
 		leadership: Leadership{Leader: NoVoter, Epoch: h.Epoch},
 		end:        offsetOf(r.storage.last()) + 1, settling: model.NoOffset,
 	}
-	m.written = m.end
+	m.written, m.before = m.end, m.end
 	m.known[r.options.Self.raftID()] = r.options.Self
 	m.known[h.Voted.raftID()] = h.Voted
 	m.setVoters(r.voters)
