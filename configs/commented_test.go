@@ -34,6 +34,8 @@ var commentedFiles = []commentedFile{
 			"listeners":     "PLAINTEXT://127.0.0.1:9092",
 			"log.dirs":      "./troupe-data",
 			"admin.address": "127.0.0.1:9644",
+			// As in the server.properties that Kafka ships: three could never be met, and groups could not be coordinated.
+			"offsets.topic.replication.factor": "1",
 		},
 	},
 	{
@@ -76,6 +78,13 @@ func TestTheCommentedFilesLoad(t *testing.T) {
 		if len(got.Unused) != 0 {
 			t.Errorf("%s sets keys without effect: %v", f.name, got.Unused)
 		}
+	}
+}
+
+func TestTheFileOfOneBrokerAsksForNoMoreReplicasThanOne(t *testing.T) {
+	b := load(t, Options{File: "single.yaml"}).Broker
+	if b.Groups.OffsetsReplicationFactor != 1 || b.Topics.ReplicationFactor != 1 {
+		t.Errorf("topics of offsets get %d replicas, others %d", b.Groups.OffsetsReplicationFactor, b.Topics.ReplicationFactor)
 	}
 }
 
