@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"sync/atomic"
@@ -135,7 +136,8 @@ func (c *checkpointer) write(ctx *kit.Context, d *disk.Dir, file string, then fu
 			return d.Checkpoints.Write(file, func() disk.Offsets { return c.read(d, file, settled) })
 		},
 		Done: func(err error) {
-			if err != nil && !partitionlog.Passes(err) { // of a full disk the warden tells; the next round tries again
+			// Of a disk that is full, or has failed, the warden tells. The next round tries again.
+			if err != nil && !partitionlog.Passes(err) && !errors.Is(err, disk.ErrFenced) {
 				c.log.Error("checkpoint failed", "file", filepath.Join(d.Path, file), "err", err)
 			}
 			then()

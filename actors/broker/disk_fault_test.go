@@ -13,7 +13,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"troupe/codec/kerr"
+	"troupe/internal/model"
 	"troupe/internal/vfs"
+	"troupe/partitionlog/checkpoint"
 )
 
 // produce sends one record and gives its offset.
@@ -218,6 +220,34 @@ func TestAFailedDirectoryIsToldToTheControllerAndToClients(t *testing.T) {
 	n.start()
 	if p := partitionOf(t, dial(t, n.address()), "a"); p.Leader != 1 || len(p.OfflineReplicas) != 0 {
 		t.Errorf("after a restart: leader %d, offline %v", p.Leader, p.OfflineReplicas)
+	}
+}
+
+// Kafka's default has a round of the checkpoints every five seconds.
+func TestOfTheCheckpointsOfAFailedDirectoryNothingIsSaid(t *testing.T) {
+	n := newNode(t, 1, "log.dirs=/data,/more", "metadata.log.dir=/more", "replica.high.watermark.checkpoint.interval.ms=5")
+	n.start()
+	c := dial(t, n.address())
+	for _, topic := range []string{"a", "b"} {
+		if err := createTopic(c, topic, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fails(n, vfs.Fault{Err: syscall.EIO}, writesOf("a"))
+	if _, err := produce(c, "a", "lost"); !errors.Is(err, kerr.KafkaStorageError) {
+		t.Fatalf("produce: %v, want KAFKA_STORAGE_ERROR", err)
+	}
+	for i := range int64(3) { // a round each at the least
+		if _, err := produce(c, "b", "kept"); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the directory that is left has its checkpoint", func() bool {
+			o, err := checkpoint.ReadOffsets(n.fs, "/more/"+checkpoint.HighWatermarks)
+			return err == nil && int64(o[model.TopicPartition{Topic: "b"}]) == i+1
+		})
+	}
+	if got := n.log.lines("checkpoint failed"); len(got) > 0 {
+		t.Errorf("it is said %q", got)
 	}
 }
 
