@@ -18,7 +18,11 @@ type losses struct {
 	forgiven map[model.TopicPartition]bool
 	// offsets tells that groups may have lost commits.
 	offsets bool
+	before  *image.Image // that was looked at last
 }
+
+// minISR is min.insync.replicas of all topics.
+const minISR = 2
 
 // lost is told that a machine lost what was not synced. A lone node syncs before it acknowledges.
 func (l *losses) lost(h *host, i *image.Image) {
@@ -34,17 +38,16 @@ func (l *losses) marked(id model.BrokerID) bool { _, is := l.marks[id]; return i
 
 // look goes by the newest image.
 func (l *losses) look(i *image.Image) {
+	before := l.before
+	l.before = i
 	if len(l.marks) == 0 {
 		return
 	}
 	for t := range i.Topics("") {
 		for n, p := range t.Partitions {
-			holders := p.ISR
-			if len(holders) == 0 {
-				holders = p.ELR
-			}
-			if len(holders) > 0 && !slices.ContainsFunc(holders, func(id model.BrokerID) bool { return !l.marked(id) }) {
-				l.forgive(model.TopicPartition{Topic: t.Name, Partition: int32(n)})
+			tp := model.TopicPartition{Topic: t.Name, Partition: int32(n)}
+			if l.all(holders(p)) || l.between(before, i, t.ID, tp) {
+				l.forgive(tp)
 			}
 		}
 	}
@@ -52,6 +55,43 @@ func (l *losses) look(i *image.Image) {
 		b, ok := i.Broker(id)
 		return ok && l.world.host(int(id)).incarnations[b.IncarnationID] > life
 	})
+}
+
+// holders are those who have to have what was acknowledged.
+func holders(p *image.Partition) []model.BrokerID {
+	if len(p.ISR) > 0 {
+		return p.ISR
+	}
+	return p.ELR
+}
+
+// all tells that all of them lost something.
+func (l *losses) all(ids []model.BrokerID) bool {
+	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id model.BrokerID) bool { return !l.marked(id) })
+}
+
+// between tells that all of an ISR lost something which no image showed that anybody had: several records came with one, and nobody
+// is left who may be elected. Who is not marked left the ISR for being away, and for good, while at least min.insync.replicas stayed.
+func (l *losses) between(before, after *image.Image, topic model.TopicID, tp model.TopicPartition) bool {
+	now, _ := after.Partition(tp)
+	if len(holders(now)) > 0 || before == nil {
+		return false
+	}
+	was, ok := before.Partition(tp)
+	if t, same := before.Topic(tp.Topic); !ok || !same || t.ID != topic {
+		return false
+	}
+	lost := 0
+	for _, id := range holders(was) {
+		b, known := after.Broker(id)
+		switch {
+		case l.marked(id):
+			lost++
+		case known && b.Active():
+			return false
+		}
+	}
+	return lost >= minISR
 }
 
 func (l *losses) forgive(tp model.TopicPartition) {
