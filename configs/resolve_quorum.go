@@ -89,12 +89,15 @@ func (l Layers) own(b *Broker, e Endpoint) bool {
 			return x.Controller && e == x.Advertised
 		}
 		return e.Host == x.Bind.Host || e.Host == x.Advertised.Host || everywhere(x.Bind.Host) && (loopback(e.Host) || strings.EqualFold(e.Host, l.Hostname)) ||
-			loopback(x.Bind.Host) && loopback(e.Host)
+			loopback(x.Bind.Host) && loopback(e.Host) && (x.Bind.Host == localhost || e.Host == localhost)
 	})
 }
+
+// localhost may be any address of the loopback; of two such addresses each is a place of its own.
+const localhost = "localhost"
 
 // loopback tells whether a host is this machine for itself.
 func loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
+	return host == localhost || err == nil && ip.IsLoopback()
 }

@@ -41,6 +41,20 @@ func TestRolesAndQuorumAreResolvedTogether(t *testing.T) {
 			Roles{true, true}, Quorum{Bootstrap: []Endpoint{{"elsewhere", 2}}, Listener: "C"},
 		},
 		{
+			"the one server that is named is another node of this machine, at another of its addresses",
+			map[string]string{
+				"controller.quorum.bootstrap.servers": "127.0.0.1:2", "listeners": "PLAINTEXT://h:1,C://127.0.0.2:2", "controller.listener.names": "C",
+			},
+			Roles{true, true}, Quorum{Bootstrap: []Endpoint{{"127.0.0.1", 2}}, Listener: "C"},
+		},
+		{
+			"the one server that is named is this node, by its name",
+			map[string]string{
+				"controller.quorum.bootstrap.servers": "localhost:2", "listeners": "PLAINTEXT://h:1,C://127.0.0.1:2", "controller.listener.names": "C",
+			},
+			Roles{true, true}, Quorum{Bootstrap: []Endpoint{{"localhost", 2}}, Listener: "C", InitialVoters: 1},
+		},
+		{
 			"three that make a new cluster when they have found each other",
 			map[string]string{
 				"controller.quorum.bootstrap.servers": "a:2,b:2,c:2", "controller.quorum.initial.voters": "3",
