@@ -49,7 +49,7 @@ func (m *Machine) registerBroker(at At, r *kmsg.BrokerRegistrationRequest) outco
 			// Of one that was unregistered nothing tells any more how its process before ended.
 			records = append(records, m.crashed(registration.BrokerID)...)
 		case known && !old.Fenced && old.ID == m.options.NodeID:
-			records = append(records, m.leadOn(old.ID)...)
+			records = append(records, m.leadOn(old.ID, registration.LogDirs)...)
 		case known && !old.Fenced:
 			// It is back before anybody missed it. Who can serve now takes over what it led.
 			records = append(records, m.leave(registration.BrokerID)...)
@@ -192,11 +192,17 @@ func (m *Machine) leave(id model.BrokerID) []record.Record {
 // leadOn has a broker go on leading in other epochs: its process is another one, which has lost nothing, but knows less of what is
 // committed than the one before and must not tell that the log ends there (KIP-207). It stays in the ISR, since of the others,
 // which may have died with it, nobody has heard yet. A replica alone knows all.
-func (m *Machine) leadOn(id model.BrokerID) []record.Record {
+//
+// What lay in a directory that it does not have any more is lost to it: there it goes.
+func (m *Machine) leadOn(id model.BrokerID, directories []model.DirectoryID) []record.Record {
+	next := image.Broker{ID: id, LogDirs: directories}
 	var records []record.Record
 	for t := range m.current.Topics("") {
 		for n, p := range t.Partitions {
-			if p.Leader == id && len(p.Replicas) > 1 {
+			switch {
+			case !next.HasOnline(p):
+				records = appendChange(records, m.leaveDirectory(t, int32(n), id))
+			case p.Leader == id && len(p.Replicas) > 1:
 				records = append(records, leadAgain(t, int32(n)))
 			}
 		}

@@ -227,8 +227,8 @@ func (m *Machine) consequences(configs []record.Record) []record.Record {
 			topic = c.ResourceName
 		}
 		switch {
-		case c.Name == minISRKey && m.hasELR(topic):
-			records = append(records, &record.ClearElr{TopicName: topic})
+		case c.Name == minISRKey:
+			records = append(records, m.voidELR(topic)...)
 		case c.Name == uncleanKey:
 			records = append(records, m.uncleanElections(configs, topic)...)
 		}
@@ -236,19 +236,31 @@ func (m *Machine) consequences(configs []record.Record) []record.Record {
 	return records
 }
 
-// hasELR spares a record where there is nothing to clear; "" asks for all topics.
-func (m *Machine) hasELR(topic string) bool {
+// voidELR forgets who is eligible where somebody leads: he goes on by the other number. Where nobody does nothing was acknowledged
+// since, and without the eligible leaders only an unclean election could end that, as in Kafka. "" stands for all topics.
+func (m *Machine) voidELR(topic string) []record.Record {
+	var changes []record.Record
+	orphaned := false
 	for t := range m.current.Topics(topic) {
 		if topic != "" && t.Name != topic {
-			return false
+			break
 		}
-		for _, p := range t.Partitions {
-			if len(p.ELR) > 0 || len(p.LastKnownELR) > 0 {
-				return true
+		for n, p := range t.Partitions {
+			switch {
+			case len(p.ELR) == 0 && len(p.LastKnownELR) == 0:
+			case p.Leader == model.NoBroker && len(p.ISR) == 0:
+				orphaned = true
+			default:
+				c := record.NewPartitionChange(int32(n), t.ID)
+				c.EligibleLeaderReplicas, c.LastKnownELR = []model.BrokerID{}, []model.BrokerID{}
+				changes = append(changes, c)
 			}
 		}
 	}
-	return false
+	if !orphaned && len(changes) > 0 {
+		return []record.Record{&record.ClearElr{TopicName: topic}} // one for all of them
+	}
+	return changes
 }
 
 // uncleanElections looks at the state with the new configs in it, since a topic may override what changed for all.

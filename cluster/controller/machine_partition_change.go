@@ -120,7 +120,7 @@ func (c *change) record() *record.PartitionChange {
 			c.isr, elr = []model.BrokerID{leader}, without(elr, leader)
 		}
 	}
-	if !c.elr && len(c.isr) > 0 {
+	if c.enough() || !c.elr && len(c.isr) > 0 {
 		elr = nil
 	}
 	if r.Leader == record.NoLeaderChange && lacks(c.replicas, c.now.Replicas) {
@@ -160,11 +160,14 @@ func (c *change) finishReassignment() {
 	c.replicas, c.isr, c.adding, c.removing = target, isr, nil, nil
 }
 
+// enough tells whether the ISR has min.insync.replicas members, and goes on without others.
+func (c *change) enough() bool { return len(c.isr) >= min(c.minISR, len(c.replicas)) }
+
 // eligible gives the ELR after the change: with enough members in the ISR nobody else is needed. With fewer, nothing is
 // acknowledged to acks=all any more, so who leaves now has all that was (KIP-966). Where ELR was switched off while nobody
 // led, who was eligible still is: else only an unclean election could end that.
 func (c *change) eligible() []model.BrokerID {
-	if len(c.isr) >= min(c.minISR, len(c.replicas)) || !c.elr && len(c.now.ISR) > 0 {
+	if c.enough() || !c.elr && len(c.now.ISR) > 0 {
 		return nil
 	}
 	var elr []model.BrokerID
@@ -237,7 +240,7 @@ func (c *change) setELR(r *record.PartitionChange, elr []model.BrokerID) {
 	switch {
 	case r.ISR != nil && len(r.ISR) == 0 && c.now.Leader != model.NoBroker && !slices.Equal(c.now.LastKnownELR, last):
 		r.LastKnownELR = last
-	case (r.Leader >= 0 || len(c.isr) >= min(c.minISR, len(c.replicas))) && len(c.now.LastKnownELR) > 0:
+	case (r.Leader >= 0 || c.enough()) && len(c.now.LastKnownELR) > 0:
 		r.LastKnownELR = []model.BrokerID{}
 	}
 }

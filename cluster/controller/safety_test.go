@@ -45,11 +45,12 @@ func TestNoElectionForgetsWhatWasAcknowledged(t *testing.T) {
 func step(t *rapid.T, s *stage, books map[string]*ledger) model.BrokerID {
 	id := model.BrokerID(rapid.Int32Range(1, 4).Draw(t, "broker"))
 	b, known := s.machine.current.Broker(id)
-	if !known {
-		t.Fatalf("broker %d is gone", id)
+	if !known { // it was unregistered, and nothing tells what it has
+		s.register(id, -1)
+		return id
 	}
 	eligible := s.machine.current.Feature(image.ELRVersionFeature)
-	switch rapid.IntRange(0, 11).Draw(t, "what") {
+	switch rapid.IntRange(0, 15).Draw(t, "what") {
 	case 0, 1:
 		s.do(fmt.Sprintf("fence %d", id))
 	case 2, 3, 4:
@@ -66,9 +67,7 @@ func step(t *rapid.T, s *stage, books map[string]*ledger) model.BrokerID {
 		if clean && b.Fenced {
 			previous = int64(b.Epoch)
 		}
-		s.token++
-		s.do(fmt.Sprintf(`BrokerRegistration 4 {"BrokerID":%d,"ClusterID":"cluster","IncarnationID":"uuid(%d)","LogDirs":["uuid(%d)"],"PreviousBrokerEpoch":%d,"Features":%s}`,
-			id, s.token%250, 10*id, previous, `[{"Name":"metadata.version","MinSupportedVersion":7,"MaxSupportedVersion":30},{"Name":"eligible.leader.replicas.version","MinSupportedVersion":0,"MaxSupportedVersion":1}]`))
+		s.register(id, previous)
 		if previous < 0 {
 			return id
 		}
@@ -81,8 +80,27 @@ func step(t *rapid.T, s *stage, books map[string]*ledger) model.BrokerID {
 	case 11:
 		s.do(fmt.Sprintf(`IncrementalAlterConfigs 1 {"Resources":[{"ResourceType":"TOPIC","ResourceName":"a","Configs":[{"Name":"min.insync.replicas","Op":"SET","Value":"%d"}]}]}`,
 			rapid.IntRange(1, 3).Draw(t, "min.insync.replicas")))
+	case 12:
+		s.do(fmt.Sprintf(`ElectLeaders 2 {"ElectionType":%d,"Topics":null}`, rapid.IntRange(0, 1).Draw(t, "unclean")))
+	case 13:
+		s.do("resign")
+		s.do("lead")
+	case 14:
+		if id != 1 && eligible > 0 {
+			s.do(fmt.Sprintf(`UnregisterBroker 0 {"BrokerID":%d}`, id))
+		}
+	case 15:
+		s.do(fmt.Sprintf(`IncrementalAlterConfigs 1 {"Resources":[{"ResourceType":"TOPIC","ResourceName":"a","Configs":[{"Name":"unclean.leader.election.enable","Op":"SET","Value":"%t"}]}]}`,
+			rapid.Bool().Draw(t, "unclean")))
 	}
 	return model.NoBroker
+}
+
+// register has a process begin, with the epoch that a clean stop left behind.
+func (s *stage) register(id model.BrokerID, previous int64) {
+	s.token++
+	s.do(fmt.Sprintf(`BrokerRegistration 4 {"BrokerID":%d,"ClusterID":"cluster","IncarnationID":"uuid(%d)","LogDirs":["uuid(%d)"],"PreviousBrokerEpoch":%d,"Features":%s}`,
+		id, s.token%250, 10*id, previous, `[{"Name":"metadata.version","MinSupportedVersion":7,"MaxSupportedVersion":30},{"Name":"eligible.leader.replicas.version","MinSupportedVersion":0,"MaxSupportedVersion":1}]`))
 }
 
 // proposeISR lets a leader propose an ISR of replicas that it may take in: they have caught up with it.
@@ -178,7 +196,7 @@ func auditLists(t *rapid.T, s *stage, p *image.Partition, name string) {
 	if len(p.Directories) != len(p.Replicas) {
 		t.Fatalf("%s: directories and replicas differ in number", name)
 	}
-	if b, ok := s.machine.current.Broker(p.Leader); ok && b.Fenced && p.Leader != 1 {
-		t.Fatalf("%s: the leader is fenced", name)
+	if b, ok := s.machine.current.Broker(p.Leader); p.Leader > 1 && (!ok || b.Fenced) {
+		t.Fatalf("%s: the leader is fenced, or unknown", name)
 	}
 }
