@@ -66,7 +66,7 @@ func newAlteringBy(t *testing.T, seed uint64, topics ...string) *altering {
 	alterations.Send(&controllerSpawned{spawn("controller", silentController{a})})
 	a.shard = system.Spawn("replicas", replica.NewShard(&replica.Deps{
 		Self: 1, Log: slog.New(slog.DiscardHandler), ProducerExpiry: func() time.Duration { return time.Hour }, LagMax: 30 * time.Second,
-		Eligible: func(model.BrokerID, model.BrokerEpoch) bool { return true }, Fetchers: spawn("fetchers", deaf{}), Alterations: alterations,
+		Eligible: func(*replica.Handle, model.BrokerID, model.BrokerEpoch) bool { return true }, Fetchers: spawn("fetchers", deaf{}), Alterations: alterations,
 	}, replica.Pace{First: time.Hour, Retention: time.Hour, Producers: time.Hour}))
 	for i, topic := range topics {
 		h := replica.NewHandle(model.TopicPartition{Topic: topic}, model.TopicID{byte(i + 1)}, dir, settings(1))

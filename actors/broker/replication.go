@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"troupe/actors/fetcher"
+	"troupe/actors/replica"
+	"troupe/cluster/image"
 	"troupe/internal/model"
 )
 
@@ -27,8 +29,17 @@ func (b *Broker) movesHere(tp model.TopicPartition) bool {
 	return ok && slices.Contains(p.Adding, b.cfg.NodeID)
 }
 
-// eligible tells who may be in an ISR, by the metadata that is applied here.
-func (b *Broker) eligible(id model.BrokerID, epoch model.BrokerEpoch) bool {
-	other, ok := b.source.Image().Broker(id)
-	return ok && other.Active() && (epoch == -1 || epoch == other.Epoch)
+// eligible tells who may be in the ISR of a replica that leads here, by the metadata that is applied here.
+func (b *Broker) eligible(h *replica.Handle, id model.BrokerID, epoch model.BrokerEpoch) bool {
+	return mayBeInSync(b.source.Image(), h, id, epoch)
+}
+
+// mayBeInSync looks at the directory, too: what lies in one that failed fetches no more, though all that it said before was in sync.
+func mayBeInSync(i *image.Image, h *replica.Handle, id model.BrokerID, epoch model.BrokerEpoch) bool {
+	other, ok := i.Broker(id)
+	if !ok || !other.Active() || epoch != -1 && epoch != other.Epoch {
+		return false
+	}
+	of, at := replicaIn(i, h, id)
+	return at < 0 || other.HasOnline(of)
 }

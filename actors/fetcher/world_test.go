@@ -150,7 +150,7 @@ func (w *world) start(id model.BrokerID) {
 	limits := Limits{WaitMax: 500 * time.Millisecond, Backoff: time.Second, Timeout: 30 * time.Second, MinBytes: 1, PartitionBytes: 1 << 20, ResponseMaxBytes: 10 << 20}
 	w.register(p)
 	deps := &replica.Deps{
-		Self: id, Log: log, ProducerExpiry: func() time.Duration { return time.Hour }, LagMax: lagMax, Eligible: w.eligible,
+		Self: id, Log: log, ProducerExpiry: func() time.Duration { return time.Hour }, LagMax: lagMax, Eligible: func(_ *replica.Handle, id model.BrokerID, epoch model.BrokerEpoch) bool { return w.eligible(id, epoch) },
 		Fetchers: p.system.Spawn("fetchers", New(Deps{
 			Self: id, Peers: wire{p}, Epoch: func() model.BrokerEpoch { return p.registered }, Limits: limits, Log: log,
 			Quota: quota(&w.followerRate), Counts: &replica.Counts{}, Moves: func(model.TopicPartition) bool { return false },

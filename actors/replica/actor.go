@@ -17,8 +17,9 @@ type Deps struct {
 	Log  *slog.Logger
 	// Fetchers hears of Following and Unfollowed, Alterations of Alter.
 	Fetchers, Alterations kit.Ref
-	// Eligible tells who may be in an ISR; nil for nobody. LagMax is replica.lag.time.max.ms; 0 for no rounds.
-	Eligible Eligible
+	// Eligible tells who may be in the ISR of a replica (see Eligible); nil for nobody. LagMax is replica.lag.time.max.ms; 0 for no
+	// rounds.
+	Eligible func(h *Handle, id model.BrokerID, epoch model.BrokerEpoch) bool
 	LagMax   time.Duration
 	// Held tells whether nobody else can lead yet what this broker leads, nil is always; Session is broker.session.timeout.ms.
 	// A RecheckAll comes when it ends, every now and then until it goes on, and then.
@@ -79,7 +80,11 @@ func newActor(deps *Deps, kept *durable) kit.Behavior {
 	return a
 }
 
-func (a *actor) newMachine() *Machine { return NewMachine(a.deps.Self, a.deps.LagMax, a.deps.Eligible) }
+func (a *actor) newMachine() *Machine {
+	return NewMachine(a.deps.Self, a.deps.LagMax, func(id model.BrokerID, epoch model.BrokerEpoch) bool {
+		return a.deps.Eligible != nil && a.deps.Eligible(a.kept.handle, id, epoch)
+	})
+}
 
 // Start brings the log up: a new one is there at once, an old one is opened on the bulk lane, and so is a new one of a
 // name that the checkpoints still know.

@@ -69,8 +69,8 @@ type Effects struct {
 	Propose *Proposal
 }
 
-// Eligible tells, by the metadata that this broker has applied, whether a broker may be in an ISR: it is registered with that
-// epoch (-1: with any), and neither fenced nor stopping.
+// Eligible tells, by the metadata that this broker has applied, whether a broker may be in the ISR: it is registered with that
+// epoch (-1: with any), neither fenced nor stopping, and the directory of its replica has not failed.
 type Eligible func(id model.BrokerID, epoch model.BrokerEpoch) bool
 
 // NewMachine starts as a replica that leads nothing.

@@ -43,7 +43,7 @@ func newISR(asked kmsg.AlterPartitionRequestTopicPartition) proposedISR {
 //	74  the sender's leader epoch is over
 //	95  its partition epoch is
 //	100 there is no such topic
-//	107 a member is fenced, stopping, or another incarnation
+//	107 a member is fenced, stopping, or another incarnation; or its replica lies in a directory that failed, which Kafka takes in
 //	108 done, and with it a reassignment that made another broker the leader
 func (m *Machine) alterPartition(r *kmsg.AlterPartitionRequest) outcome {
 	resp := reply[*kmsg.AlterPartitionResponse](r)
@@ -131,7 +131,7 @@ func (m *Machine) checkISR(sender model.BrokerID, p *image.Partition, asked kmsg
 	}
 	for i, id := range isr.ids {
 		b, ok := m.current.Broker(id)
-		if !ok || !b.Active() || isr.epochs[i] != -1 && isr.epochs[i] != b.Epoch {
+		if !ok || !b.Active() || !b.HasOnline(p) || isr.epochs[i] != -1 && isr.epochs[i] != b.Epoch {
 			return kerr.IneligibleReplica
 		}
 	}
