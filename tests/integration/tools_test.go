@@ -55,6 +55,10 @@ func TestTheToolsOfAnOperatorNameWhatIsNotThere(t *testing.T) {
 	// Kafka 4.3.1's own configs tool gives this answer.
 	expectTool(t, 1, []string{"UnsupportedEndpointTypeException: This Admin API is not yet supported when communicating directly with the controller quorum."},
 		"configs", "--bootstrap-controller", lead.Controller, "--describe", "--entity-type", "topics")
+	// So do its tools where the port of a controller is taken for that of a broker.
+	for _, asked := range [][]string{{"topics", "--list"}, {"reassign-partitions", "--list"}, {"leader-election", "--election-type", "preferred", "--all-topic-partitions"}, {"rebalance"}} {
+		expectTool(t, 1, []string{"The node does not support METADATA"}, append(asked, "--bootstrap-server", lead.Controller)...)
+	}
 
 	status := expectTool(t, 0, nil, append([]string{"metadata-quorum", "describe", "--status"}, at...)...)
 	voter := regexp.MustCompile(`"id": (\d), "directoryId": "([^"]+)"`).FindAllStringSubmatch(status, -1)

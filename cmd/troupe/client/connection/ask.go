@@ -54,7 +54,11 @@ func refused(answer any, err error) error {
 		return err
 	}
 	name := wordStart.ReplaceAllString(kmsg.NameForKey(response.Key()), "${1}${3}_${2}${4}")
-	return &kafkatext.Failure{Code: kerr.UnsupportedVersion.Code, Text: "The node does not support " + strings.ToUpper(name)}
+	return unsupported(strings.ToUpper(name))
+}
+
+func unsupported(request string) error {
+	return &kafkatext.Failure{Code: kerr.UnsupportedVersion.Code, Text: "The node does not support " + request}
 }
 
 // wordStart is where Kafka's names of requests have an underscore: DescribeUserSCRAMCredentials is

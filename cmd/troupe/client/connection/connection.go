@@ -219,7 +219,25 @@ func (c *Client) Call(ctx context.Context, name string, call func(context.Contex
 	if err != nil && ctx.Err() == nil && within.Err() != nil && !early(err) {
 		return fmt.Errorf("Timed out waiting for a node assignment. Call: %s", name)
 	}
+	if c.metControllers(within, err) {
+		return unsupported("METADATA")
+	}
 	return err
+}
+
+// metControllers tells whether a connection was cut since the brokers that are named are controllers. kgo asks them for
+// metadata whatever ApiVersions says, since they take no Produce either, and guesses that SASL is missing.
+func (c *Client) metControllers(ctx context.Context, err error) bool {
+	var cut *kgo.ErrFirstReadEOF
+	if c.controllers || !errors.As(err, &cut) {
+		return false
+	}
+	return slices.ContainsFunc(c.SeedBrokers(), func(one *kgo.Broker) bool {
+		answer, err := NewApiVersions().RequestWith(ctx, one)
+		return err == nil && answer.ErrorCode == 0 && !slices.ContainsFunc(answer.ApiKeys, func(k kmsg.ApiVersionsResponseApiKey) bool {
+			return k.ApiKey == kmsg.Metadata.Int16()
+		})
+	})
 }
 
 // Unreachable tells whether a request failed because no broker could be dialled, which means that it was not sent.
