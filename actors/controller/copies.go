@@ -29,6 +29,20 @@ type logCopy struct {
 	fetched  time.Time
 	caughtUp time.Time // when it last had all that there was
 	observes bool
+	// leaderEnd is where the log ended when a voter was last heard.
+	leaderEnd model.Offset
+}
+
+// heard notes that a voter sent something, and how far it had come then. Whoever has what there was when it was heard before
+// had all at that time (Kafka's rule).
+func (r *logCopy) heard(end, leaderEnd model.Offset, now time.Time) {
+	switch {
+	case end >= leaderEnd:
+		r.caughtUp = now
+	case r.leaderEnd > 0 && end >= r.leaderEnd && r.fetched.After(r.caughtUp):
+		r.caughtUp = r.fetched
+	}
+	r.fetched, r.leaderEnd = now, leaderEnd
 }
 
 // of finds a copy, or begins one.
@@ -42,9 +56,6 @@ func (c *copies) of(k quorum.VoterKey) *logCopy {
 	c.list = append(c.list, r)
 	return r
 }
-
-// heard notes that a voter sent something.
-func (c *copies) heard(k quorum.VoterKey, now time.Time) { c.of(k).fetched = now }
 
 // observers counts those that fetch.
 func (c *copies) observers() int {
@@ -83,6 +94,15 @@ func (a *Actor) describe(ctx *kit.Context, req *kmsg.DescribeQuorumRequest) kmsg
 	return resp
 }
 
+// hear notes how far a voter has come of which something was heard; on a leader alone anybody asks.
+func (a *Actor) hear(from quorum.VoterKey, now time.Time) {
+	for _, v := range a.raft.Progress() {
+		if v.Key == from {
+			a.copies.of(from).heard(v.End, a.raft.End(), now)
+		}
+	}
+}
+
 // quorumFailure leaves all else at zero beside an error, also the leader's id: the field's default is 0.
 func quorumFailure(partition int32, code kerr.Code) kmsg.DescribeQuorumResponseTopicPartition {
 	p := kmsg.NewDescribeQuorumResponseTopicPartition()
@@ -103,7 +123,7 @@ func (a *Actor) describedPartition(ctx *kit.Context) kmsg.DescribeQuorumResponse
 			// The leader has always just fetched from itself (measured on Kafka 4.3.1).
 			r.fetched, r.caughtUp = now, now
 		} else if v.End >= a.raft.End() {
-			r.caughtUp = r.fetched
+			r.caughtUp = r.fetched // of what was heard since
 		}
 		p.CurrentVoters = append(p.CurrentVoters, r.described())
 	}

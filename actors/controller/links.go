@@ -95,12 +95,12 @@ func (a *Actor) receive(ctx *kit.Context, m *Raft) {
 		a.dismiss(ctx, m.From)
 		return
 	}
-	a.copies.heard(m.From, ctx.Now())
 	for _, payload := range m.Messages {
 		if err := a.raft.Step(m.From, payload); err != nil {
 			a.deps.Log.Warn("a message of the quorum is not understood", "from", m.From.String(), "err", err)
 		}
 	}
+	a.hear(m.From, ctx.Now())
 }
 
 // dismiss tells a node that asks for votes, or answers, that it has none any more: it was away when that was committed, and
