@@ -103,13 +103,15 @@ func (a *Actor) fetch(ctx *kit.Context, m *Fetch) {
 	}
 	from, view, high := model.Offset(p.FetchOffset), a.log.View(), a.log.HighWatermark()
 	a.noteFetch(ctx, m, p, from, high)
-	last := model.LeaderEpoch(p.LastFetchedEpoch)
+	last, own := model.LeaderEpoch(p.LastFetchedEpoch), a.leading().Epoch
 	epoch, end := view.EpochEnd(last)
-	if last == a.leading().Epoch {
+	if last == own {
 		// Followers may have written, and together committed, what this leader is still writing: that is its own all the same.
 		epoch, end = last, a.raft.End()
 	}
 	switch {
+	case last > own: // another one has been elected since
+		a.nameLeader(m, kerr.UnknownLeaderEpoch)
 	case last < 0 || from < view.LogStart:
 		a.sendElsewhere(m)
 	case from > view.LogStart && (epoch != last || end < from):

@@ -154,8 +154,11 @@ func fetchedPart(m *fetched) (*kmsg.FetchResponseTopicPartition, error) {
 		return nil, fmt.Errorf("a fetch of the metadata is answered without it")
 	}
 	p := &resp.Topics[0].Partitions[0]
-	if p.ErrorCode != 0 {
+	switch {
+	case p.ErrorCode != 0:
 		return p, kerr.Code(p.ErrorCode)
+	case p.HighWatermark < 0 && p.SnapshotID.EndOffset < 0 && p.DivergingEpoch.EndOffset < 0:
+		return p, fmt.Errorf("a fetch of the metadata is answered without saying how far it is committed")
 	}
 	return p, nil
 }
@@ -201,16 +204,9 @@ func (a *Actor) learn(ctx *kit.Context, resp *kmsg.FetchResponse) {
 func (a *Actor) copy(ctx *kit.Context, p *kmsg.FetchResponseTopicPartition) {
 	m := &copied{term: a.term, high: model.Offset(p.HighWatermark)}
 	for rest := p.RecordBatches; len(rest) > 0; {
-		v, next, err := batch.First(rest)
-		if err == nil {
-			err = v.CheckCRC()
-		}
-		if err == nil {
-			v, err = tailOf(v, a.log.StagedEnd())
-		}
-		var entries []quorum.Entry
-		if err == nil && v != nil {
-			entries, err = a.observer.reader.Read(v)
+		v, entries, next, err := a.nextBatch(rest)
+		if err != nil && len(m.jobs) > 0 {
+			break // what came before it is on its way to the disk, and it comes again
 		}
 		if err != nil {
 			a.deps.Log.Error("metadata from the leader cannot be read", "err", err)
@@ -237,6 +233,21 @@ func (a *Actor) copy(ctx *kit.Context, p *kmsg.FetchResponseTopicPartition) {
 		m.err = err
 		return m
 	})
+}
+
+// nextBatch takes what this log does not have off the front of what came; nil when it has all of the first batch.
+func (a *Actor) nextBatch(data []byte) (v batch.View, entries []quorum.Entry, rest []byte, err error) {
+	if v, rest, err = batch.First(data); err != nil {
+		return nil, nil, nil, err
+	}
+	if err = v.CheckCRC(); err != nil {
+		return nil, nil, nil, err
+	}
+	if v, err = tailOf(v, a.log.StagedEnd()); err != nil || v == nil {
+		return nil, nil, rest, err
+	}
+	entries, err = a.observer.reader.Read(v)
+	return v, entries, rest, err
 }
 
 // tailOf gives the records of a batch from an offset on; nil when there are none.
@@ -308,18 +319,25 @@ func (a *Actor) onCopied(ctx *kit.Context, m *copied) {
 	a.fetchLog(ctx)
 }
 
-// cutBack removes what was never committed: this node was a voter, and lost its vote. The files are read anew then.
+// cutBack removes what was never committed: this node was a voter, and lost its vote. The files are read anew then, and with them what
+// the cut takes too much (mend).
 func (a *Actor) cutBack(ctx *kit.Context, end model.Offset) {
 	if a.log.Busy() {
 		ctx.After(observeRest, &fetchDue{a.term})
 		return
 	}
-	job := a.log.TruncateTo(max(end, a.applied.Offset+1))
+	at, view := max(end, a.applied.Offset+1), a.log.View()
+	job := a.log.TruncateTo(at)
 	if job == nil {
 		a.startOver(ctx, observeRest)
 		return
 	}
-	a.replant(ctx, "truncate metadata", job.Run)
+	a.replant(ctx, "truncate metadata", func() error {
+		if _, err := a.store.keepHead(view, at); err != nil {
+			return err
+		}
+		return job.Run()
+	})
 }
 
 // replant changes the files below the log, and begins from them.

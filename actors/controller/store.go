@@ -83,6 +83,11 @@ func (s *store) load(o quorum.Options, first quorum.Checkpoint, clusterID string
 	if err := s.mend(log, from.Boundary); err != nil {
 		return nil, fmt.Errorf("metadata log %s: %w", s.path, err)
 	}
+	if log.LogEnd() == 0 && from.End == 0 {
+		if err := s.begin(first); err != nil { // a start that was cut off may not have come so far
+			return nil, err
+		}
+	}
 	// What was read may stand in the page cache alone, after a kill: raft takes it for safe.
 	if job := log.Flush(); job != nil {
 		err := job.Run()
@@ -130,8 +135,16 @@ func (s *store) format(first quorum.Checkpoint) error {
 	if err := s.env.FS.SyncDir(filepath.Dir(s.path)); err != nil {
 		return fmt.Errorf("metadata log %s cannot be made: %w", s.path, err)
 	}
+	return s.begin(first)
+}
+
+// begin writes the checkpoint that the log begins with, unless it is there: nodes that come later ask for it.
+func (s *store) begin(first quorum.Checkpoint) error {
 	if len(first.Voters) == 0 {
-		return nil // the first checkpoint comes from the leader
+		return nil // it comes from the leader
+	}
+	if _, err := s.env.FS.Stat(filepath.Join(s.path, quorum.CheckpointName(0, 0))); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return s.writeCheckpoint(first, image.Empty(""))
 }

@@ -41,6 +41,8 @@ type world struct {
 	first, seeds []batch.Voter
 	// cut tells of links that let nothing pass, by the two ends.
 	cut map[[2]model.BrokerID]bool
+	// spoil changes an answer on its way; nil for none.
+	spoil func(to model.BrokerID, resp kmsg.Response)
 	// tune changes the configuration of a node that starts.
 	tune  []func(*configs.Broker)
 	fatal func(error)
@@ -63,7 +65,9 @@ type node struct {
 	told   map[string][]peer.Node // by who told it
 	probed []model.BrokerID
 	missed map[model.BrokerID]*peer.Missed
-	log    *slog.Logger // of its controller; nil for none
+	// settled tells that a process of it has had all of the metadata.
+	settled bool
+	log     *slog.Logger // of its controller; nil for none
 	// observes tells that the node is no controller; joined that its directory is newer than the cluster.
 	observes, joined bool
 	// strange tells that the node reaches only those whose addresses it was told.
@@ -199,7 +203,7 @@ func (n *node) start() {
 	n.source = metadata.NewSource("cluster", configs.Layers{Static: map[string]string{}}, cfg)
 	applier := n.system.Spawn("applier", metadata.New(metadata.Deps{
 		Self: n.id, Source: n.source, Replicas: replica.NewDirectory(), Shards: []kit.Ref{other}, Dirs: []*disk.Dir{n.dir},
-		Log: silent, Settled: func(int) {},
+		Log: silent, Settled: func(int) { n.settled = true },
 	}))
 	deps := Deps{
 		Config: cfg, ClusterID: "cluster", Incarnation: n.incarnation(), Clock: n.w.clock, First: n.w.first, Joined: n.joined, Seeds: n.w.seeds, Random: rand.NewChaCha8([32]byte{byte(n.w.seed), byte(n.id)}), Peers: n, Links: other,
@@ -267,7 +271,12 @@ func (n *node) SendCaused(_ trace.Context, id model.BrokerID, c *peer.Call) {
 			n.w.t.Errorf("request %d: %v", c.Body.Key(), err)
 			return
 		}
-		to.serve(request, func(resp kmsg.Response) { reply(resp, nil) })
+		to.serve(request, func(resp kmsg.Response) {
+			if n.w.spoil != nil {
+				n.w.spoil(n.id, resp)
+			}
+			reply(resp, nil)
+		})
 	})
 }
 

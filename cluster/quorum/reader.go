@@ -28,9 +28,10 @@ func (r *Restorer) Observe() (*Reader, []Entry, error) {
 // Voters is the set at the end of what was read; of a log that began with no checkpoint, nobody.
 func (r *Reader) Voters() []batch.Voter { return r.voters }
 
-// Read gives the entries of the next batch.
+// Read gives the entries of the next batch. After an error nothing of it was read.
 func (r *Reader) Read(v batch.View) ([]Entry, error) {
-	raw, err := entriesOf(v, &r.voters)
+	voters := r.voters
+	raw, err := entriesOf(v, &voters)
 	if err != nil {
 		return nil, err
 	}
@@ -40,5 +41,6 @@ func (r *Reader) Read(v batch.View) ([]Entry, error) {
 			return nil, err
 		}
 	}
+	r.voters = voters
 	return entries, nil
 }
