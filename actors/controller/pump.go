@@ -151,7 +151,10 @@ func (a *Actor) revise(ctx *kit.Context) bool {
 		}
 	}
 	if votes != (a.raft != nil) {
-		if a.raft != nil {
+		if votes {
+			a.deps.Log.Info("this node has a vote now", "voters", len(a.voters()))
+		} else {
+			a.deps.Log.Info("this node has no vote any more", "voters", len(a.voters()))
 			a.send(ctx) // that it is committed: of two voters the one that stays would not learn it from anybody else
 		}
 		a.startOver(ctx, 0)

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,6 +54,27 @@ func TestALeaderThatIsRemovedIsFollowedByAVoterThatIsLeft(t *testing.T) {
 			w.elected(3 * time.Second) // without the vote of the one that has none
 			w.same()
 		}
+	}
+}
+
+func TestANodeTellsThatItLosesItsVoteAndThatItGetsOne(t *testing.T) {
+	w := newDynamicWorld(t, 1, 3)
+	lead, other := w.leaderAndAnother()
+	var log heard
+	other.kill(false)
+	other.log = log.log()
+	other.start()
+	w.same()
+	w.register(other)
+	log.Reset()
+	answer := lead.remove(other)
+	w.until("the removal is answered", 3*time.Second, func() bool { return len(answer) > 0 })
+	w.until("it gets another vote", 10*time.Second, func() bool { return w.allVote(other) })
+	got := strings.Split(strings.TrimSpace(log.String()), "\n")
+	got = slices.DeleteFunc(got, func(line string) bool { return strings.Contains(line, "no vote yet") }) // it may ask too early
+	want := []string{`msg="this node has no vote any more" voters=2`, `msg="this node has a vote now" voters=3`}
+	if !slices.Equal(got, want) {
+		t.Errorf("it says %q, want %q", got, want)
 	}
 }
 
