@@ -88,15 +88,25 @@ func (c *Checkpoints) Mention(tp model.TopicPartition) bool {
 // Lower takes the recovery point of a log back, before anything is written where it stood: else, after a power cut, the old
 // one vouches for that. It blocks.
 func (c *Checkpoints) Lower(tp model.TopicPartition, to model.Offset) error {
+	return c.lower(checkpoint.RecoveryPoints, tp, to)
+}
+
+// LowerStart does so with where a log begins that begins earlier than it did: by the former start the next process would take for
+// deleted what is appended before it. It blocks.
+func (c *Checkpoints) LowerStart(tp model.TopicPartition, to model.Offset) error {
+	return c.lower(checkpoint.LogStarts, tp, to)
+}
+
+func (c *Checkpoints) lower(file string, tp model.TopicPartition, to model.Offset) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	o := c.get(checkpoint.RecoveryPoints)
+	o := c.get(file)
 	if o[tp] <= to {
 		return nil
 	}
 	lowered := maps.Clone(o)
 	lowered[tp] = to
-	return c.replace(checkpoint.RecoveryPoints, lowered)
+	return c.replace(file, lowered)
 }
 
 // Raise notes where a log begins from now on. It blocks. Those that wait for each other are written together: many

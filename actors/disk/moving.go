@@ -12,17 +12,18 @@ import (
 func (c *Checkpoints) Place(tp model.TopicPartition, recovery, start, watermark model.Offset) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	for file, at := range map[string]model.Offset{
-		checkpoint.RecoveryPoints: recovery, checkpoint.LogStarts: start, checkpoint.HighWatermarks: watermark,
-	} {
-		o := maps.Clone(c.get(file))
+	for _, x := range []struct {
+		file string
+		at   model.Offset
+	}{{checkpoint.RecoveryPoints, recovery}, {checkpoint.LogStarts, start}, {checkpoint.HighWatermarks, watermark}} {
+		o := maps.Clone(c.get(x.file))
 		if o == nil {
 			o = Offsets{}
 		}
-		if o[tp] = at; at == 0 {
+		if o[tp] = x.at; x.at == 0 {
 			delete(o, tp) // as in a checkpoint of every log
 		}
-		if err := c.replace(file, o); err != nil {
+		if err := c.replace(x.file, o); err != nil {
 			return err
 		}
 	}

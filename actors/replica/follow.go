@@ -177,14 +177,20 @@ func (a *actor) stageCut(ctx *kit.Context) {
 	a.run(ctx, c.job)
 }
 
-// cutDone has the checkpoint lowered before anything is appended (docs/adr/0015).
+// cutDone has the checkpoints lowered before anything is appended (docs/adr/0015).
 func (a *actor) cutDone(ctx *kit.Context) {
 	h, self, point := a.kept.handle, ctx.Self(), a.log.RecoveryPoint()
 	a.outstanding++
 	done := &lowered{incarnation: ctx.Incarnation()}
+	start := a.log.LogStart()
+	if a.cut.all {
+		a.kept.noting.due = false // of what was there before
+	}
 	ctx.Send(h.Dir().BulkLane(h.TP), &disk.Task{
 		Name: "lower the recovery point of " + h.TP.String(),
-		Do:   func() error { return h.Dir().Checkpoints.Lower(h.TP, point) },
+		Do: func() error {
+			return errors.Join(h.Dir().Checkpoints.Lower(h.TP, point), h.Dir().Checkpoints.LowerStart(h.TP, start))
+		},
 		Done: func(err error) {
 			done.err = err
 			self.Send(done)
