@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/codec/kerr"
 	"troupe/internal/model"
 	"troupe/internal/vfs"
 	"troupe/partitionlog/checkpoint"
@@ -157,5 +158,70 @@ func TestACleanCloseAnswersAndLeavesNothingToRecover(t *testing.T) {
 		}
 		s.handle = again
 		s.settled()
+	}
+}
+
+// A topic is deleted, and another made, while the broker stops: that the logs are closed is said once, and when it is so.
+func TestACloseIsOverWhenAllLogsAreClosedWhateverIsDeletedMeanwhile(t *testing.T) {
+	for seed := range uint64(50) {
+		w := newWorld(t, seed)
+		doomed := w.host(1, true, config())
+		stays := NewHandle(model.TopicPartition{Topic: "stays"}, model.TopicID{15: 2}, w.dir, config())
+		order := &BecomeLeader{ISR: []model.BrokerID{1}, Replicas: []model.BrokerID{1}}
+		w.shard.Send(&Host{Handle: stays, Lead: order, Fresh: true, Done: func() {}})
+		w.run()
+		w.sink(doomed).append(true, time.Hour)
+		w.sink(stays).append(true, time.Hour)
+		w.run()
+		said := 0
+		w.shard.Send(&CloseAll{Done: func(failed int) {
+			said++
+			if failed != 0 || stays.Status().Online {
+				t.Errorf("seed %d: %d logs are said to have failed, and one is open: %v", seed, failed, stays.Status().Online)
+			}
+		}})
+		w.order.Run(int(seed) % 5)
+		w.shard.Send(&Drop{Handle: doomed, Unique: model.UUID{1}})
+		late := NewHandle(model.TopicPartition{Topic: "late"}, model.TopicID{15: 3}, w.dir, config())
+		told := false
+		w.shard.Send(&Host{Handle: late, Lead: order, Fresh: true, Done: func() { told = true }})
+		w.run()
+		w.clock.Advance(2 * time.Minute)
+		w.run()
+		if said != 1 {
+			t.Errorf("seed %d: it is said %d times", seed, said)
+		}
+		if v := late.View(); v != nil || !told {
+			t.Errorf("seed %d: the topic that came late has a log that nobody closes: %+v, answered %v", seed, v, told)
+		}
+	}
+}
+
+// The log of a leader that was elected though it lacked much ends where this one's first records had been deleted.
+func TestALogThatBeginsEarlierThanItDidIsTakenForNoOther(t *testing.T) {
+	for seed := range uint64(20) {
+		w := newWorld(t, seed)
+		h := w.host(1, true, config())
+		w.run()
+		s := w.sink(h)
+		s.quiet = true
+		for range 10 {
+			s.append(true, time.Hour)
+		}
+		w.run()
+		h.Send(&DeleteRecords{Before: 5, Deadline: w.clock.Now().Add(time.Hour), Done: func(model.Offset, kerr.Code) {}, Waits: func(model.Offset) {}})
+		w.order.Run(int(seed))
+		follow := &BecomeFollower{Leader: 2, LeaderEpoch: 1, ISR: []model.BrokerID{2}, Replicas: []model.BrokerID{1, 2}}
+		h.Send(follow)
+		w.run()
+		h.Send(&Fetched{Handle: h, LeaderEpoch: 1, Offset: 10, OutOfRange: true, LogEnd: 3})
+		w.run()
+		if v := h.View(); v.LogStart != 3 || v.LogEnd != 3 {
+			t.Fatalf("seed %d: the log begins at %d and ends at %d", seed, v.LogStart, v.LogEnd)
+		}
+		starts, err := checkpoint.ReadOffsets(w.fs, "/data/"+checkpoint.LogStarts)
+		if err != nil || starts[tp] > 3 {
+			t.Errorf("seed %d: a start would have the log begin at %d, %v", seed, starts[tp], err)
+		}
 	}
 }

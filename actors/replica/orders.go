@@ -59,7 +59,10 @@ type Pace struct {
 type (
 	maintainDue struct{ round Maintain }
 	// closed and removed are a replica's answers to Close and Delete.
-	closed  struct{ err error }
+	closed struct {
+		hosted *hosted
+		err    error
+	}
 	removed struct {
 		handle  *Handle
 		removal Removal

@@ -39,6 +39,8 @@ type hosted struct {
 	next     *Host
 	gone     bool // the actor has ended
 	clearing bool // its files still stand in the way
+	// unclosed is set from the order to close until it is closed, or gone.
+	unclosed bool
 }
 
 // inOrder lists the replicas in one order, so that a run can be repeated.
@@ -104,7 +106,7 @@ func (s *shard) Receive(ctx *kit.Context, m kit.Message) {
 	case *CloseAll:
 		s.closeAll(ctx, m)
 	case *closed:
-		s.closed(m.err)
+		s.closed(m.hosted, m.err)
 	}
 }
 
@@ -126,6 +128,7 @@ func (s *shard) maintain(ctx *kit.Context, m *maintainDue) {
 func (s *shard) host(ctx *kit.Context, m *Host) {
 	tp := m.Handle.TP
 	switch h := s.roster.hosted[tp]; {
+	case s.roster.closing != nil && m.Fresh: // nobody would close it
 	case h == nil:
 		h = &hosted{kept: &durable{
 			handle: m.Handle, role: role{m.Lead, m.Follow}, fresh: m.Fresh, recoveryPoint: m.RecoveryPoint, logStart: m.LogStart,
@@ -274,9 +277,7 @@ func (s *shard) free(ctx *kit.Context, h *hosted) {
 		next.Done = func() {}
 		s.host(ctx, next)
 	}
-	if s.roster.closing != nil {
-		s.closed(nil)
-	}
+	s.closed(h, nil)
 }
 
 // gaveUp leaves the replica's partition offline. What was asked of it is answered here.
@@ -295,8 +296,9 @@ func (s *shard) closeAll(ctx *kit.Context, m *CloseAll) {
 	s.roster.closing, s.roster.open = m, len(s.roster.hosted)
 	self := ctx.Self()
 	for _, h := range s.roster.hosted {
+		h.unclosed = true
 		if h.dropped == nil { // those that are being deleted end by themselves
-			ctx.Send(h.ref, &Close{Done: func(err error) { self.Send(&closed{err}) }})
+			ctx.Send(h.ref, &Close{Done: func(err error) { self.Send(&closed{h, err}) }})
 		}
 	}
 	if s.roster.open == 0 {
@@ -304,8 +306,13 @@ func (s *shard) closeAll(ctx *kit.Context, m *CloseAll) {
 	}
 }
 
-func (s *shard) closed(err error) {
+// closed counts each once: one that is closed may be deleted before the others are.
+func (s *shard) closed(h *hosted, err error) {
 	r := s.roster
+	if !h.unclosed {
+		return
+	}
+	h.unclosed = false
 	r.open--
 	if err != nil {
 		r.failed++
