@@ -251,6 +251,31 @@ func TestOfTheCheckpointsOfAFailedDirectoryNothingIsSaid(t *testing.T) {
 	}
 }
 
+func TestAStopBesideAFailedDirectoryIsCleanInTheOthers(t *testing.T) {
+	n := newNode(t, 1, "log.dirs=/data,/more", "metadata.log.dir=/more")
+	n.start()
+	c := dial(t, n.address())
+	for _, topic := range []string{"a", "b", "idle"} { // a and idle are in /data
+		if err := createTopic(c, topic, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := produce(c, topic, "kept"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fails(n, vfs.Fault{Err: syscall.EIO}, writesOf("a"))
+	if _, err := produce(c, "a", "lost"); !errors.Is(err, kerr.KafkaStorageError) {
+		t.Fatalf("produce: %v, want KAFKA_STORAGE_ERROR", err)
+	}
+	fails(n, vfs.Fault{}, func(vfs.Call) bool { return false })
+	n.stopClean()
+	for dir, want := range map[string]bool{"/data": false, "/more": true} {
+		if _, clean, err := checkpoint.ReadCleanShutdown(n.fs, dir+"/"+checkpoint.CleanShutdown); err != nil || clean != want {
+			t.Errorf("%s is marked as clean: %v, %v, want %v", dir, clean, err, want)
+		}
+	}
+}
+
 func partitionOf(t *testing.T, c *client, topic string) kmsg.MetadataResponseTopicPartition {
 	t.Helper()
 	req := kmsg.NewPtrMetadataRequest()

@@ -114,9 +114,12 @@ func (b *Broker) stopActors(ctx context.Context) error {
 }
 
 // markClean is the last thing written: the mark says that everything before it is on disk. It carries the broker epoch, by
-// which the controller knows that nothing acknowledged is missing here (KIP-966).
+// which the controller knows that nothing acknowledged is missing here (KIP-966). Of a directory that failed nobody knows.
 func (b *Broker) markClean() error {
 	for _, d := range b.directories {
+		if b.dirOf(d.path).Err() != nil {
+			continue
+		}
 		if err := checkpoint.WriteCleanShutdown(b.fs, filepath.Join(d.path, checkpoint.CleanShutdown), b.lifecycle.epoch()); err != nil {
 			return err
 		}

@@ -213,8 +213,12 @@ func (a *actor) removal() Removal {
 	return Removal{Path: a.log.Dir(), Err: a.log.Err()}
 }
 
+// closeErr is nil in a directory that failed, which is not marked as clean either.
 func (a *actor) closeErr() error {
-	if a.log == nil {
+	switch {
+	case a.kept.handle.Dir().Err() != nil:
+		return nil
+	case a.log == nil:
 		return ErrStarting
 	}
 	return a.log.Err()
