@@ -1,4 +1,4 @@
-// Package journal tells an operator in the log what changed on this broker: topics and their settings, and the records
+// Package journal tells an operator in the log what changed: brokers, topics and their settings, and the records
 // that went. Each is a line; of thousands at once, a few are lines and the rest is one.
 package journal
 
@@ -21,6 +21,10 @@ const (
 	SegmentsExpired // by retention, or since they lie below the log start
 	RecordsDeleted  // DeleteRecords moved the log start
 	LogDeleted      // the files of a deleted partition are gone
+	BrokerServes
+	BrokerFenced   // it leads nothing, and is shown to no client
+	BrokerStopping // in order
+	BrokerUnregistered
 	kinds
 )
 
@@ -34,6 +38,11 @@ var wording = [kinds]struct{ message, key string }{
 	SegmentsExpired:  {"segments expired", "partition"},
 	RecordsDeleted:   {"records deleted on request", "partition"},
 	LogDeleted:       {"log deleted", "partition"},
+
+	BrokerServes:       {"broker serves", "broker"},
+	BrokerFenced:       {"broker is fenced", "broker"},
+	BrokerStopping:     {"broker is stopping", "broker"},
+	BrokerUnregistered: {"broker is unregistered", "broker"},
 }
 
 // Event is one thing that happened, to the topic, partition or broker of a name. Segments and Bytes are those that went; they

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/actors/disk"
+	"troupe/actors/journal"
 	"troupe/actors/kit"
 	"troupe/actors/replica"
 	"troupe/cluster/image"
@@ -44,6 +45,8 @@ func (s *stage) Receive(_ *kit.Context, m kit.Message) {
 		m.Done()
 	case *replica.Drop:
 		s.note("drop %s", m.Handle.TP)
+	case *journal.Event:
+		s.note("told of %d: %s", m.Kind, m.Name)
 	case *replica.Order:
 		s.note("order %s", m.Message.MessageKind())
 	}

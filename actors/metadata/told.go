@@ -2,10 +2,12 @@ package metadata
 
 import (
 	"log/slog"
+	"strconv"
 	"strings"
 
 	"troupe/actors/journal"
 	"troupe/cluster/image"
+	"troupe/internal/model"
 )
 
 // tell passes on what an operator wants to find in the log of a change.
@@ -34,9 +36,37 @@ func (a *applier) tell(d image.Delta) {
 	if d.From.BrokerCount() == 0 {
 		return // what a new cluster begins with was changed by nobody
 	}
+	for _, id := range d.Brokers {
+		a.tellBroker(id, d)
+	}
 	for _, r := range d.Configs {
 		a.tellConfig(r, d)
 	}
+}
+
+// tellBroker says what became of a broker. One that is alone hears it at its start and its end.
+func (a *applier) tellBroker(id model.BrokerID, d image.Delta) {
+	was, before := d.From.Broker(id)
+	is, there := d.To.Broker(id)
+	e := &journal.Event{Name: strconv.Itoa(int(id))}
+	switch served, serves := before && was.Active(), there && is.Active(); {
+	case max(d.From.BrokerCount(), d.To.BrokerCount()) == 1:
+		return
+	case !there:
+		e.Kind = journal.BrokerUnregistered
+	case serves && (!served || was.Epoch != is.Epoch):
+		e.Kind = journal.BrokerServes
+		e.More = append(e.More, slog.Int64("broker_epoch", int64(is.Epoch)))
+	case serves || before && was.Fenced:
+		return
+	case is.Fenced && before:
+		e.Kind = journal.BrokerFenced
+	case is.InControlledShutdown && served:
+		e.Kind = journal.BrokerStopping
+	default:
+		return
+	}
+	a.deps.Journal.Tell(e)
 }
 
 // tellConfig gives the values of topics. Those of brokers may be secrets, so only their keys are told.
