@@ -63,13 +63,13 @@ type lifecycle struct {
 	leavingSince time.Time
 	yielded      time.Time  // when it last asked to be fenced: an answer from before says nothing of now
 	next         *kit.Timer // of the next heartbeat or registration: there is one chain of them
-	watched      bool       // the session: sessionDue comes when it may have ended, and then each heartbeat interval
-	lapsed       bool       // it has ended
+	lapse        *kit.Timer // of the end of the session, and then each heartbeat interval
+	lapsed       bool       // the session has ended
 }
 
 type (
 	heartbeatDue struct{}
-	// sessionDue comes when the session may have ended.
+	// sessionDue comes when the session ends, and then each heartbeat interval.
 	sessionDue struct{}
 	// registrationOverdue ends a start whose controller is not to be reached.
 	registrationOverdue struct{}
@@ -135,7 +135,7 @@ func (l *lifecycle) Receive(ctx *kit.Context, m kit.Message) {
 			l.register(ctx)
 		}
 	case *sessionDue:
-		l.watchSession(ctx)
+		l.sessionOver(ctx)
 	case *registrationOverdue:
 		if !l.state.served {
 			l.fatal(fmt.Errorf("no controller accepted this broker within %s (initial.broker.registration.timeout.ms)%s", l.within, l.refusal()))
@@ -284,30 +284,30 @@ func (l *lifecycle) onHeartbeat(ctx *kit.Context, m *heartbeat) {
 	l.after(ctx, l.every)
 }
 
-// granted begins the session anew. Leaders that were cut off lead on.
+// granted begins the session anew, unless that is over already. Leaders that were cut off lead on. It ends by a timer, too: a clock
+// may be set back. Where that happened since the heartbeat was sent nobody knows how long ago that was, and the next one counts.
 func (l *lifecycle) granted(ctx *kit.Context, sent time.Time) {
+	ago := ctx.Now().Sub(sent)
+	if ago < 0 || ago >= l.session {
+		return
+	}
 	l.state.granted.Store(&sent)
 	if l.lapsed {
 		l.lapsed = false
 		l.judge()
 	}
-	if !l.watched {
-		l.watched = true
-		l.watchSession(ctx)
+	if l.lapse != nil {
+		l.lapse.Stop()
 	}
+	l.lapse = ctx.After(l.session-ago, &sessionDue{})
 }
 
-// watchSession has leaders judge whether they are cut off, from the end of the session on until it goes on.
-func (l *lifecycle) watchSession(ctx *kit.Context) {
-	if at := l.state.granted.Load(); at != nil {
-		if left := l.session - ctx.Now().Sub(*at); left > 0 {
-			ctx.After(left, &sessionDue{})
-			return
-		}
-	}
+// sessionOver has leaders judge whether they are cut off, until the session goes on.
+func (l *lifecycle) sessionOver(ctx *kit.Context) {
+	l.state.granted.Store(nil)
 	l.lapsed = true
 	l.judge()
-	ctx.After(l.every, &sessionDue{})
+	l.lapse = ctx.After(l.every, &sessionDue{})
 }
 
 // registrationRequest tells the controller what this broker is (KIP-631). Its incarnation is that of this process: an

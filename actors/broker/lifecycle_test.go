@@ -28,6 +28,7 @@ type registering struct {
 	actor kit.Ref
 	asked []*controller.Request // and not answered
 	told  []string              // what the rest of the broker hears
+	state *lifecycleState
 	// judged counts how often leaders judge whether they are cut off.
 	judged int
 }
@@ -44,11 +45,11 @@ func newRegistering(t *testing.T) *registering {
 	system := kit.NewSystem(kit.Options{Clock: r.clock, Dispatcher: r.order})
 	request := kmsg.NewPtrBrokerRegistrationRequest()
 	request.Version, request.BrokerID = request.MaxVersion(), 1
-	state := &lifecycleState{id: 1}
+	r.state = &lifecycleState{id: 1}
 	tell := func(format string, args ...any) { r.told = append(r.told, fmt.Sprintf(format, args...)) }
 	r.actor = system.Spawn("lifecycle", kit.Props{Kind: "lifecycle", New: func() kit.Behavior {
 		return &lifecycle{
-			state: state, request: request, source: metadata.NewSource("cluster", configs.Layers{Static: map[string]string{}}, &configs.Broker{NodeID: 1}),
+			state: r.state, request: request, source: metadata.NewSource("cluster", configs.Layers{Static: map[string]string{}}, &configs.Broker{NodeID: 1}),
 			placement: &placement{replicas: replica.NewDirectory()}, every: 400 * time.Millisecond, session: 2 * time.Second, within: time.Minute,
 			log: slog.New(slog.DiscardHandler), quorum: controller.NewBoard(),
 			fatal:   func(err error) { tell("ends: %v", err) },
@@ -253,11 +254,31 @@ func TestLeadersJudgeWhetherTheyAreCutOffFromTheEndOfASessionUntilItGoesOn(t *te
 	r.pass(400 * time.Millisecond)
 	judged(2)
 	r.grants(kerr.None, false, false) // the one of 2 s ago, whose session is over
-	judged(3)
 	r.asks(400*time.Millisecond, "heartbeat 6")
-	judged(4)
+	judged(3)
 	r.grants(kerr.None, false, false)
-	judged(5)
+	judged(4)
 	r.pass(2*time.Second - time.Millisecond)
-	judged(5)
+	judged(4)
+}
+
+func TestASessionEndsByATimerAndBeginsWithNoHeartbeatOfWhichNobodyKnowsHowOldItIs(t *testing.T) {
+	r := newRegistering(t)
+	held := func(want bool) {
+		t.Helper()
+		if got := r.state.held(r.clock.Now(), 2*time.Second); got != want {
+			t.Fatalf("held is %v, want %v", got, want)
+		}
+	}
+	r.answers(kerr.None, 6)
+	r.clock.Advance(-time.Millisecond) // the clock is set back
+	r.grants(kerr.None, false, false)
+	held(false)
+	r.asks(400*time.Millisecond, "heartbeat 6")
+	r.grants(kerr.None, false, false)
+	held(true)
+	r.pass(2 * time.Second)
+	if at := r.state.granted.Load(); at != nil {
+		t.Errorf("the session of %s ends by the clock alone, which may be set back", at)
+	}
 }
