@@ -78,28 +78,33 @@ func (w *world) resumed(n int) {
 	w.acknowledged(true)
 }
 
+// moveFailing moves a replica with records to /b, with a directory that fails after n calls; true when it took no more.
+func (w *world) moveFailing(dir string, n int) bool {
+	w.produce(numbered(25)...)
+	w.run()
+	calls := 0
+	w.fs.Hook(func(c vfs.Call) vfs.Fault {
+		if !strings.HasPrefix(c.Name, dir) {
+			return vfs.Fault{}
+		}
+		if calls++; calls > n {
+			return vfs.Fault{Err: syscall.EIO}
+		}
+		return vfs.Fault{}
+	})
+	w.to("/b")
+	w.run()
+	w.pass(2 * time.Second)
+	return calls <= n
+}
+
 // A directory that fails in any call leaves the replica where it was, or takes it along when it has it; the other directory
 // has none of it that a start would take for the log.
 func TestADestinationThatFailsAtAnyCallEndsTheMove(t *testing.T) {
 	ended := false
 	for n := 0; !ended; n++ {
 		w := newWorld(t, uint64(n))
-		w.produce(numbered(25)...)
-		w.run()
-		calls := 0
-		w.fs.Hook(func(c vfs.Call) vfs.Fault {
-			if !strings.HasPrefix(c.Name, "/b") {
-				return vfs.Fault{}
-			}
-			if calls++; calls > n {
-				return vfs.Fault{Err: syscall.EIO}
-			}
-			return vfs.Fault{}
-		})
-		w.to("/b")
-		w.run()
-		w.pass(2 * time.Second)
-		ended = calls <= n
+		ended = w.moveFailing("/b", n)
 		names := w.names("/a")
 		if in := w.handle.Dir().Path; w.named != in {
 			t.Errorf("it lies in %s, and the metadata names %s", in, w.named)
@@ -137,22 +142,7 @@ func TestASourceThatFailsAtAnyCallLeavesTheLogWholeInOneDirectory(t *testing.T) 
 	ended := false
 	for n := 0; !ended; n++ {
 		w := newWorld(t, uint64(n))
-		w.produce(numbered(25)...)
-		w.run()
-		calls := 0
-		w.fs.Hook(func(c vfs.Call) vfs.Fault {
-			if !strings.HasPrefix(c.Name, "/a") {
-				return vfs.Fault{}
-			}
-			if calls++; calls > n {
-				return vfs.Fault{Err: syscall.EIO}
-			}
-			return vfs.Fault{}
-		})
-		w.to("/b")
-		w.run()
-		w.pass(2 * time.Second)
-		ended = calls <= n
+		ended = w.moveFailing("/a", n)
 		if in := w.handle.Dir(); w.named != in.Path {
 			t.Errorf("it lies in %s, and the metadata names %s", in.Path, w.named)
 		} else if in.Path == "/b" {
