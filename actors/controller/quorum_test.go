@@ -92,10 +92,7 @@ func TestALeaderIsToldOfAnISRWhenItKnowsTheSettingsThatItWasDecidedBy(t *testing
 		for _, n := range w.nodes {
 			w.register(n)
 		}
-		behind := w.nodes[0]
-		if behind == lead {
-			behind = w.nodes[1]
-		}
+		behind := w.besides(lead)
 		create := kmsg.NewPtrCreateTopicsRequest()
 		create.Version = 7
 		topic := kmsg.NewCreateTopicsRequestTopic()
@@ -144,10 +141,7 @@ func TestRequestsWaitForTheNextLeader(t *testing.T) {
 	for _, n := range w.nodes {
 		w.register(n)
 	}
-	other := w.nodes[0]
-	if other == lead {
-		other = w.nodes[1]
-	}
+	other := w.besides(lead)
 	lead.kill(false)
 	answer := other.create("patient")
 	if code := w.created(answer, time.Second); code != 0 {
@@ -238,10 +232,7 @@ func TestAControllerThatIsFarBehindGetsACheckpoint(t *testing.T) {
 		for _, n := range w.nodes {
 			w.register(n)
 		}
-		behind := w.nodes[0]
-		if behind == lead {
-			behind = w.nodes[1]
-		}
+		behind := w.besides(lead)
 		w.isolate(behind)
 		for i := range 30 {
 			if code := w.created(lead.create(fmt.Sprint("topic-", i)), time.Second); code != 0 {

@@ -46,10 +46,7 @@ func TestASilentBrokerIsFencedWhenItsSessionIsOverWhateverWasHinted(t *testing.T
 		w := newWorld(t, seed, 3, func(c *configs.Broker) { c.Membership.SessionTimeout = session })
 		lead := w.elected(2 * time.Second)
 		w.register(lead)
-		silent := w.nodes[0]
-		if silent == lead {
-			silent = w.nodes[1]
-		}
+		silent := w.besides(lead)
 		w.register(silent)
 		beat := kmsg.NewPtrBrokerHeartbeatRequest()
 		b, _ := lead.source.Image().Broker(silent.id)

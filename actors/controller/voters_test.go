@@ -169,10 +169,7 @@ func (w *world) allVote(n *node) bool {
 func TestALevelIsAskedOfTheControllersThatThereAre(t *testing.T) {
 	w := newDynamicWorld(t, 1, 3, func(c *configs.Broker) { c.Quorum.AutoJoin = false })
 	lead := w.elected(2 * time.Second)
-	old := w.nodes[0]
-	if old == lead {
-		old = w.nodes[1]
-	}
+	old := w.besides(lead)
 	w.register(old) // its process is the one that the others are connected to
 	register := kmsg.NewPtrControllerRegistrationRequest()
 	register.ControllerID, register.IncarnationID = int32(old.id), old.incarnation()

@@ -370,6 +370,14 @@ func (w *world) leader() *node {
 	return found
 }
 
+// besides is another node than one.
+func (w *world) besides(one *node) *node {
+	if w.nodes[0] == one {
+		return w.nodes[1]
+	}
+	return w.nodes[0]
+}
+
 func (w *world) elected(within time.Duration) *node {
 	w.t.Helper()
 	w.until("somebody leads", within, func() bool { return w.leader() != nil })
